@@ -1,0 +1,23 @@
+"""A reinforcement-learning environment for Bluke, a trick-taking card game with two jokers and bids."""
+
+from bluke_env.agent import Agent, Turn
+from bluke_env.batch import BatchGame
+from bluke_env.errors import IllegalAction
+from bluke_env.game import Deal, Game, HandResult, Phase
+from bluke_env.observation import ObservationLayout
+from bluke_env.rules import Rules
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "BatchGame",
+    "Deal",
+    "Game",
+    "HandResult",
+    "IllegalAction",
+    "ObservationLayout",
+    "Phase",
+    "Rules",
+    "Turn",
+]

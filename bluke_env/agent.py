@@ -1,0 +1,83 @@
+"""What can sit at a table: bots, networks, policies of other libraries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from bluke_env.engine.batch import encode_views, real_view_actions
+from bluke_env.observation import ObservationLayout
+from bluke_env.rules import Rules
+
+
+class Encoded(NamedTuple):
+    """What the seats to act see: observations int8 [n, size], masks int8 [n, actions], suit orders int16 [n]."""
+
+    observations: np.ndarray
+    masks: np.ndarray
+    orders: np.ndarray
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Decisions that are due, one row each.
+
+    All of it is derived from `views`, which hold nothing that the acting seat cannot know.
+
+    Attributes:
+        rules: The rules of all rows.
+        views: `GAME` records [n].
+        seats: int8 [n], the seat to act.
+        games: int64 [n], which game each row is; the same number in all turns of a game.
+    """
+
+    rules: Rules
+    views: np.ndarray
+    seats: np.ndarray
+    games: np.ndarray
+
+    @property
+    def observations(self) -> np.ndarray:
+        """int8 [n, size] in the layout of the rules, suits as they are."""
+        return self._plain.observations
+
+    @property
+    def masks(self) -> np.ndarray:
+        """int8 [n, actions], 1 where legal."""
+        return self._plain.masks
+
+    @cached_property
+    def _plain(self) -> Encoded:
+        return self.encode(ObservationLayout.of(self.rules), canonical=False)
+
+    def encode(self, layout: ObservationLayout, canonical: bool) -> Encoded:
+        """Returns what the seats see in a given layout, with canonical or fixed suits."""
+        n = len(self.views)
+        encoded = Encoded(
+            np.empty((n, layout.size), np.int8), np.empty((n, layout.num_actions), np.int8), np.empty(n, np.int16)
+        )
+        encode_views(self.rules.record(), self.views, canonical, layout.record, *encoded)
+        return encoded
+
+    def real_actions(self, actions: np.ndarray, orders: np.ndarray) -> np.ndarray:
+        """Turns action ids [n] chosen from canonical observations into those of the real cards."""
+        out = np.empty(len(self.views), np.int64)
+        real_view_actions(self.views, orders, actions, out)
+        return out
+
+
+class Agent(Protocol):
+    """Plays any number of seats in any number of games at once."""
+
+    name: str
+
+    def reset(self, num_games: int, seed: int) -> None:
+        """Forgets everything and gets ready for games 0 .. num_games - 1."""
+        ...
+
+    def act(self, turn: Turn) -> np.ndarray:
+        """Returns one legal action id per row, an integer array [n]."""
+        ...

@@ -1,0 +1,217 @@
+"""Many matches stepped at once, into arrays that are allocated once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from bluke_env.actions import action_text
+from bluke_env.engine.batch import (
+    SLOT,
+    first_illegal,
+    present_all,
+    random_actions,
+    relabelled_actions,
+    states_all,
+    step_all,
+    views_all,
+)
+from bluke_env.engine.deal import start_games
+from bluke_env.engine.random import hash_words
+from bluke_env.engine.state import GAME, OVER
+from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
+from bluke_env.game import Game
+from bluke_env.observation import SUIT_ORDERS, ObservationLayout
+from bluke_env.rules import Rules
+
+
+class BatchGame:
+    """Many matches, one decision of each a step.
+
+    The arrays are written anew by every `step` and `reset` (copy what you keep), and nothing that is written into
+    them from outside changes a game. Game `k` of a seed has the same deals whatever the batch size, the number of
+    threads or the order of calls, and they are those of `Game(rules, seed, number=k)`.
+
+    Args:
+        rules: What is played.
+        num_games: Games in the batch, n.
+        seed: The deals depend on (seed, game number) alone; None draws a fresh seed.
+        numbers: Which games of the seed the batch begins with, uint64 [n]; 0, 1, 2, ... by default.
+        autoreset: When a match ends, its slot goes on at once with the game numbered n further. Otherwise the slot stays
+            over: seat -1, an all-zero mask, actions ignored.
+        suit_order: "fixed", or "canonical" for suits relabelled for the seat to act, in observations, masks and actions.
+        layout: The layout of the observations, if wider than the rules need.
+        num_threads: Threads that step parts of the batch at the same time.
+
+    Attributes:
+        observations: int8 [n, layout.size], what the seat to act sees.
+        masks: int8 [n, layout.num_actions], its legal actions.
+        seats: int8 [n], the seat to act, -1 where the match is over.
+        rewards: int32 [n, players], the points of a hand that ended with the last step, else 0.
+        dones: bool [n], whether the match ended with the last step (it never stops for another reason).
+        final_scores: int32 [n, players], where `dones`, the scores of the match that ended.
+
+    Raises:
+        ValueError: An argument is invalid; the sentence says which and what would be right.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_games: int,
+        seed: int | None = None,
+        *,
+        numbers: np.ndarray | None = None,
+        autoreset: bool = True,
+        suit_order: str = "fixed",
+        layout: ObservationLayout | None = None,
+        num_threads: int = 1,
+    ) -> None:
+        self.rules = rules
+        self.num_games = 1 + checked_index("num_games - 1", num_games - 1, 1 << 31)
+        self.layout = ObservationLayout.of(rules) if layout is None else layout
+        self.layout.check(rules)
+        self._canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
+        self._stride = np.uint64(self.num_games if autoreset else 0)
+        self._facts = rules.record()
+        self._games = np.zeros(self.num_games, GAME)
+        self._slots = np.zeros(self.num_games, SLOT)
+        n, players = self.num_games, rules.num_players
+        self.observations = np.zeros((n, self.layout.size), np.int8)
+        self.masks = np.zeros((n, self.layout.num_actions), np.int8)
+        self.seats = np.zeros(n, np.int8)
+        self.rewards = np.zeros((n, players), np.int32)
+        self.dones = np.zeros(n, np.bool_)
+        self.final_scores = np.zeros((n, players), np.int32)
+        threads = 1 + checked_index("num_threads - 1", num_threads - 1, 1024)
+        cuts = np.linspace(0, n, min(threads, n) + 1).astype(int)
+        self._parts = [slice(low, high) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+        self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
+        self.reset(seed, numbers=numbers)
+
+    @classmethod
+    def hands_of(cls, rules: Rules, cards: int, num_games: int, seed: int | None = None, **options: Any) -> BatchGame:
+        """Returns a batch of single hands of `cards` cards, laid out as the whole match of `rules` is.
+
+        All its games are in lockstep: in every one each seat makes exactly `cards` + 1 decisions.
+        """
+        options.setdefault("layout", ObservationLayout.of(rules))
+        return cls(rules.hands_of(cards), num_games, seed, **options)
+
+    @property
+    def game_numbers(self) -> np.ndarray:
+        """Which game of the seed each slot is playing, uint64 [n]."""
+        return self._slots["number"].copy()
+
+    def reset(self, seed: int | None = None, *, numbers: np.ndarray | None = None) -> None:
+        """Starts every slot anew, with a fresh seed for None; see the constructor."""
+        seed = checked_seed(seed)
+        if numbers is None:
+            numbers = np.arange(self.num_games, dtype=np.uint64)
+        numbers = np.asarray(numbers)
+        if numbers.shape != (self.num_games,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+            raise ValueError(
+                f"numbers has dtype {numbers.dtype} and shape {numbers.shape}, but it must hold {self.num_games} "
+                "non-negative integers"
+            )
+        self._seed = np.uint64(seed)
+        self._slots["number"] = numbers
+        start_games(self._facts, self._games, self._seed, self._slots["number"].copy())
+        self.rewards[:] = 0
+        self.dones[:] = False
+        self.final_scores[:] = 0
+        present_all(
+            self._facts, self._games, self._slots, self._canonical, self.layout.record,
+            self.observations, self.masks, self.seats,
+        )  # fmt: skip
+
+    def step(self, actions: np.ndarray) -> None:
+        """Applies one action to every game and writes what follows into the arrays.
+
+        Args:
+            actions: Integer action ids [n], in the suit order of the batch.
+
+        Raises:
+            IllegalAction: An action is not legal; the sentence names the game, the seat and what is legal. No game
+                was changed.
+            ValueError: The array has another shape or no integer dtype. No game was changed.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have dtype {actions.dtype} and shape {actions.shape}, but they must be integers "
+                f"of shape ({self.num_games},)"
+            )
+        illegal = first_illegal(self._slots, actions)
+        if illegal >= 0:
+            raise self._refusal(illegal, actions[illegal])
+        if self._pool is None:
+            self._step_part(actions, self._parts[0])
+        else:
+            list(self._pool.map(lambda part: self._step_part(actions, part), self._parts))
+
+    def _step_part(self, actions: np.ndarray, part: slice) -> None:
+        step_all(
+            self._facts, self._games[part], self._slots[part], actions[part], self._seed, self._stride,
+            self._canonical, self.layout.record, self.observations[part], self.masks[part], self.seats[part],
+            self.rewards[part], self.dones[part], self.final_scores[part],
+        )  # fmt: skip
+
+    def _refusal(self, index: int, action: Any) -> IllegalAction:
+        game = self.game(index)
+        order = "canonical" if self._canonical else "fixed"
+        legal = np.flatnonzero(game.action_mask(suit_order=order)).tolist()
+        labels = "" if not self._canonical else ", in the seat's own suit labels"
+        return IllegalAction(
+            f"action {action} of game {index} is illegal: seat {game.current_player}'s legal actions are "
+            f"{', '.join(f'{legal_action} ({action_text(legal_action)})' for legal_action in legal)}{labels}"
+        )
+
+    def random_actions(self, state: np.ndarray) -> np.ndarray:
+        """Draws a uniformly random legal action for every game.
+
+        Args:
+            state: uint64 [1], the state of the random stream; it is moved on.
+
+        Returns:
+            int64 [n], 0 where the match is over.
+        """
+        actions = np.empty(self.num_games, np.int64)
+        state[0] = random_actions(self._slots, state[0], actions)
+        return actions
+
+    def states(self, out: np.ndarray | None = None) -> np.ndarray:
+        """Returns the perfect-information state of every seat to act, int8 [n, layout.state_size]."""
+        out = np.empty((self.num_games, self.layout.state_size), np.int8) if out is None else out
+        states_all(self._facts, self._games, self._slots, self.layout.record, out)
+        return out
+
+    def views(self, indices: np.ndarray | None = None) -> np.ndarray:
+        """Returns copies of games (all by default) with what the seat to act cannot know taken out, `GAME` [m]."""
+        indices = np.arange(self.num_games) if indices is None else np.asarray(indices, np.int64)
+        out = np.zeros(len(indices), GAME)
+        views_all(self._games, indices, out)
+        return out
+
+    def relabel_actions(self, actions: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Turns action ids [m] for real cards of the games `indices` [m] into those of the batch's suit order."""
+        out = np.empty(len(indices), np.int64)
+        relabelled_actions(self._slots, np.asarray(indices, np.int64), actions, out)
+        return out
+
+    def game(self, index: int) -> Game:
+        """Returns a copy of one game."""
+        index = checked_index("the game's index", index, self.num_games)
+        return Game.from_record(self.rules, self._games[index : index + 1])
+
+    @property
+    def is_over(self) -> np.ndarray:
+        """Which games are over, bool [n]; always none with autoreset."""
+        return self._slots["phase"] == OVER
+
+
+def derive_seed(*parts: int) -> int:
+    """Hashes non-negative integers to one seed, so that seeds for several purposes never share a stream."""
+    return int(hash_words(np.array(parts, np.uint64)))

@@ -1,0 +1,71 @@
+"""Bit operations on card masks (int64), down to single machine instructions."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from bluke_env.cards import NUM_CARDS
+from bluke_env.engine.jit import inlined
+
+
+@intrinsic
+def popcount(typingctx, mask):
+    """Returns the number of set bits of an int64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def lowest(typingctx, mask):
+    """Returns the index of the lowest set bit of an int64, 64 if there is none."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def highest(typingctx, mask):
+    """Returns the index of the highest set bit of an int64, -1 if there is none."""
+
+    def codegen(context, builder, signature, args):
+        leading_zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+        return builder.sub(ir.Constant(ir.IntType(64), 63), leading_zeros)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def spread(typingctx, out, start, mask):
+    """Writes the low 54 bits of `mask` as 54 bytes of 0 or 1 into the int8 array `out` from index `start`.
+
+    One vector instruction or a few, where a loop would take 54 steps.
+    """
+    lanes, byte = 64, ir.IntType(8)
+
+    def codegen(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), lanes))
+        wide = builder.zext(bits, ir.VectorType(byte, lanes))
+        order = ir.Constant(ir.VectorType(ir.IntType(32), NUM_CARDS), list(range(NUM_CARDS)))
+        cards = builder.shuffle_vector(wide, ir.Constant(wide.type, ir.Undefined), order)
+        address = builder.gep(array.data, [args[1]])
+        target = builder.bitcast(address, cards.type.as_pointer())
+        builder.store(cards, target, align=1)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64, types.int64), codegen
+
+
+@inlined
+def nth_set(mask, n):
+    """Returns the index of the n-th set bit, counted from 0 at the low end."""
+    for _ in range(n):
+        mask &= mask - 1
+    return lowest(mask)

@@ -1,0 +1,73 @@
+"""How the engine is compiled: the decorators, an honest cache and a line to the user when compiling takes long."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+
+NOTICE_AFTER_SECONDS = 2.0
+
+
+def _source_stamp() -> str:
+    """A hash of the source files that compiled code is made of.
+
+    Numba's cache only looks at the file a function stands in; a change to another file that it calls would go
+    unnoticed and an outdated engine would keep running.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
+        source = path.read_bytes()
+        if b"bluke_env.engine" in source or path.name in ("cards.py", "rules.py"):
+            digest.update(source)
+    return digest.hexdigest()
+
+
+_STAMP = _source_stamp()
+
+
+def kernel(function: Callable) -> Any:
+    """Compiles a function on its first call, without the interpreter lock, and caches it on disk."""
+    dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
+    dispatcher._cache._cache_file._source_stamp = _STAMP
+    return dispatcher
+
+
+def inlined(function: Callable) -> Any:
+    """Compiles a function that only kernels call."""
+    return numba.njit(nogil=True)(function)
+
+
+class _Notice(event.Listener):
+    """Tells the user once that the engine is being compiled, if that takes longer than a moment."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._timer: threading.Timer | None = None
+        self._told = False
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        ours = event.data["dispatcher"].py_func.__module__.startswith("bluke_env.")
+        if ours and self._timer is None and not self._told:
+            self._timer = threading.Timer(NOTICE_AFTER_SECONDS, self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+
+    def _tell(self) -> None:
+        self._timer = None
+        if self._depth > 0 and not self._told:
+            self._told = True
+            print("bluke_env: compiling the rules engine, once after an installation ...", file=sys.stderr, flush=True)
+
+
+event.register("numba:compile", _Notice())

@@ -1,0 +1,414 @@
+"""One match as a Python object."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bluke_env.actions import action_text
+from bluke_env.cards import NUM_CARDS, cards_of, mask_of
+from bluke_env.engine.deal import set_deal, start_games
+from bluke_env.engine.encode import observe, observe_mask, observe_state
+from bluke_env.engine.state import BID, GAME, NONE
+from bluke_env.engine.step import BID_BASE, apply_action, legal_mask
+from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
+from bluke_env.observation import SUIT_ORDERS, ObservationLayout
+from bluke_env.rules import Rules
+
+_MAGIC = b"BLUKE1\n"
+
+
+class Phase(enum.IntEnum):
+    """What a match is waiting for."""
+
+    BID = 0
+    PLAY = 1
+    OVER = 2
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A given deal of one hand.
+
+    Attributes:
+        hands: By seat, the card ids dealt.
+        turned_up: The card turned up for trump, None where the hand is played without.
+        dealer: The dealer's seat; needed for the first hand only, since the deal then passes to the left.
+    """
+
+    hands: tuple[tuple[int, ...], ...]
+    turned_up: int | None = None
+    dealer: int | None = None
+
+
+@dataclass(frozen=True)
+class HandResult:
+    """A hand that has been played and scored.
+
+    Attributes:
+        number: Its place in the match, from 0.
+        size: Cards dealt to each seat.
+        dealer: Seat.
+        trump: Suit 0..3, or None.
+        turned_up: Card id, or None.
+        hands: By seat, the card ids dealt, ascending.
+        bids: By seat.
+        tricks: By seat, tricks taken.
+        points: By seat, points scored.
+        order: Card ids in order of play.
+    """
+
+    number: int
+    size: int
+    dealer: int
+    trump: int | None
+    turned_up: int | None
+    hands: tuple[tuple[int, ...], ...]
+    bids: tuple[int, ...]
+    tricks: tuple[int, ...]
+    points: tuple[int, ...]
+    order: tuple[int, ...]
+
+
+class Game:
+    """A match of Bluke.
+
+    Args:
+        rules: What is played; the standard game for four by default.
+        seed: The deals depend on (seed, number) alone, never on how the match is played; None draws a fresh seed.
+        number: Which game of the seed, from 0; `BatchGame` plays games 0, 1, 2, ... of its seed.
+        deals: Given deals, one for each hand of the schedule, instead of random ones.
+
+    Raises:
+        ValueError: An argument is invalid; the sentence says which and what would be right.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        seed: int | None = None,
+        *,
+        number: int = 0,
+        deals: Sequence[Deal] | None = None,
+    ) -> None:
+        self._rules = Rules() if rules is None else rules
+        if not isinstance(self._rules, Rules):
+            raise ValueError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
+        self._facts = self._rules.record()
+        self._deals = None if deals is None else _checked_deals(self._rules, deals)
+        self._record = np.zeros(1, GAME)
+        numbers = np.array([checked_index("number", number, 1 << 64)], np.uint64)
+        start_games(self._facts, self._record, np.uint64(checked_seed(seed)), numbers)
+        self._lay_out_deal()
+
+    @classmethod
+    def from_record(cls, rules: Rules, record: np.ndarray) -> Game:
+        """Returns a game that copies a `GAME` record (an array of one), as `BatchGame` holds them."""
+        return cls._restore(rules, record.copy(), None)
+
+    @classmethod
+    def _restore(cls, rules: Rules, record: np.ndarray, deals: tuple[Deal, ...] | None) -> Game:
+        game = cls.__new__(cls)
+        game._rules, game._facts, game._record, game._deals = rules, rules.record(), record, deals
+        return game
+
+    # The table.
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the match."""
+        return self._rules
+
+    @property
+    def num_players(self) -> int:
+        """Seats."""
+        return self._rules.num_players
+
+    @property
+    def phase(self) -> Phase:
+        """What the match is waiting for."""
+        return Phase(int(self._record["phase"][0]))
+
+    @property
+    def current_player(self) -> int | None:
+        """The seat to act, None when the match is over."""
+        return _optional(self._record["seat"][0])
+
+    @property
+    def hand_number(self) -> int:
+        """The current hand, from 0; the number of hands when the match is over."""
+        return int(self._record["hand_number"][0])
+
+    @property
+    def hand_size(self) -> int:
+        """Cards dealt to each seat in the current hand."""
+        return int(self._record["hand_size"][0])
+
+    @property
+    def dealer(self) -> int:
+        """The dealer's seat."""
+        return int(self._record["dealer"][0])
+
+    @property
+    def leader(self) -> int | None:
+        """The seat that leads the current trick, None when the match is over."""
+        return _optional(self._record["leader"][0])
+
+    @property
+    def trump(self) -> int | None:
+        """The trump suit 0..3, None at no trump."""
+        return _optional(self._record["trump"][0])
+
+    @property
+    def turned_up(self) -> int | None:
+        """The card id turned up for trump, None if there is none."""
+        return _optional(self._record["turned_up"][0])
+
+    @property
+    def hands(self) -> tuple[tuple[int, ...], ...]:
+        """By seat, the card ids held, ascending (perfect information)."""
+        return tuple(cards_of(mask) for mask in self._seats("hands"))
+
+    @property
+    def bids(self) -> tuple[int | None, ...]:
+        """By seat, the bid, None before it is made."""
+        return tuple(_optional(bid) for bid in self._seats("bids"))
+
+    @property
+    def tricks(self) -> tuple[int, ...]:
+        """By seat, tricks taken in the current hand."""
+        return tuple(self._seats("tricks"))
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """By seat, points over all hands scored."""
+        return tuple(self._seats("scores"))
+
+    @property
+    def trick(self) -> tuple[tuple[int, int], ...]:
+        """The (seat, card id) pairs of the current trick, in order of play."""
+        record = self._record[0]
+        leader, played, count = int(record["leader"]), int(record["num_played"]), int(record["in_trick"])
+        cards = record["order"][played - count : played].tolist()
+        return tuple(((leader + place) % self.num_players, card) for place, card in enumerate(cards))
+
+    @property
+    def last_hand(self) -> HandResult | None:
+        """The last hand that was scored, None before one was."""
+        record = self._record[0]
+        if record["last_number"] == NONE:
+            return None
+        seats, size = self.num_players, int(record["last_size"])
+        return HandResult(
+            number=int(record["last_number"]),
+            size=size,
+            dealer=int(record["last_dealer"]),
+            trump=_optional(record["last_trump"]),
+            turned_up=_optional(record["last_turned_up"]),
+            hands=tuple(cards_of(mask) for mask in self._seats("last_dealt")),
+            bids=tuple(self._seats("last_bids")),
+            tricks=tuple(self._seats("last_tricks")),
+            points=tuple(self._seats("last_points")),
+            order=tuple(record["last_order"][: seats * size].tolist()),
+        )
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the match is over."""
+        return self.phase is Phase.OVER
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """All seats that share the highest total once the match is over, none before."""
+        if not self.is_terminal:
+            return ()
+        scores = self.scores
+        return tuple(seat for seat, score in enumerate(scores) if score == max(scores))
+
+    # Playing.
+
+    def legal_actions(self) -> list[int]:
+        """Returns the legal action ids, ascending; none when the match is over."""
+        mask = legal_mask(self._facts, self._record, 0)
+        base = BID_BASE if self._record["phase"][0] == BID else 0
+        return [base + bit for bit in cards_of(mask)]
+
+    def apply_action(self, action: int) -> None:
+        """Makes the decision of the seat to act.
+
+        Args:
+            action: An action id: 0..53 plays that card, 54 + b bids b tricks.
+
+        Raises:
+            IllegalAction: The action is not legal now, or no action at all; the game is unchanged.
+        """
+        try:
+            number = operator.index(action)
+        except TypeError:
+            number = -1
+        if isinstance(action, bool) or not 0 <= number < BID_BASE + NUM_CARDS:
+            raise self._refusal(action)
+        outcome = apply_action(self._facts, self._record, 0, number)
+        if outcome == 0:
+            raise self._refusal(number)
+        if outcome == 2:
+            self._lay_out_deal()
+
+    def _refusal(self, action: Any) -> IllegalAction:
+        if self.is_terminal:
+            return IllegalAction(f"action {action!r} cannot be applied: the match is over")
+        doing = "bid" if self.phase is Phase.BID else "play"
+        name = ""
+        if isinstance(action, int) and not isinstance(action, bool) and 0 <= action < BID_BASE + NUM_CARDS:
+            name = f" ({action_text(action)})"
+        legal = ", ".join(f"{legal} ({action_text(legal)})" for legal in self.legal_actions())
+        return IllegalAction(
+            f"action {action!r}{name} is illegal: in hand {self.hand_number} seat {self.current_player} is to {doing} "
+            f"and its legal actions are {legal}"
+        )
+
+    def _lay_out_deal(self) -> None:
+        """Replaces the random deal of a hand that has just begun by the given one."""
+        if self._deals is None or self.is_terminal:
+            return
+        deal = self._deals[self.hand_number]
+        hands = np.array([mask_of(cards) for cards in deal.hands], np.int64)
+        turned_up = NONE if deal.turned_up is None else deal.turned_up
+        first = self.hand_number == 0 and deal.dealer is not None
+        set_deal(self._facts, self._record, 0, hands, turned_up, deal.dealer if first else self.dealer)
+
+    # Seeing.
+
+    @property
+    def layout(self) -> ObservationLayout:
+        """Where everything stands in the observations."""
+        return ObservationLayout.of(self._rules)
+
+    def observe(self, seat: int, suit_order: str = "fixed") -> np.ndarray:
+        """Returns what a seat may know, int8 [layout.size]; see `bluke_env.observation`."""
+        return self._written(observe, seat, suit_order, self.layout.size)
+
+    def state(self, seat: int | None = None, suit_order: str = "fixed") -> np.ndarray:
+        """Returns the perfect-information state, int8 [layout.state_size].
+
+        It is the observation of `seat` (by default the one to act, seat 0 when the match is over) and, after it, the
+        hands of the others.
+        """
+        seat = (self.current_player or 0) if seat is None else seat
+        return self._written(observe_state, seat, suit_order, self.layout.state_size)
+
+    def action_mask(self, seat: int | None = None, suit_order: str = "fixed") -> np.ndarray:
+        """Returns the legal actions of a seat (by default the one to act) as int8 [layout.num_actions] of 0 and 1.
+
+        It is all zero for a seat that is not to act.
+        """
+        if seat is None:
+            seat = self.current_player or 0
+        canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
+        mask = np.empty(self.layout.num_actions, np.int8)
+        observe_mask(self._facts, self._record, 0, checked_index("seat", seat, self.num_players), canonical, mask)
+        return mask
+
+    def _written(self, kernel: Any, seat: int, suit_order: str, size: int) -> np.ndarray:
+        canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
+        out = np.empty(size, np.int8)
+        seat = checked_index("seat", seat, self.num_players)
+        kernel(self._facts, self._record, 0, seat, canonical, self.layout.record, out)
+        return out
+
+    # Copying.
+
+    def clone(self) -> Game:
+        """Returns an independent copy."""
+        return self._restore(self._rules, self._record.copy(), self._deals)
+
+    def to_bytes(self) -> bytes:
+        """Returns the whole game, rules included, for `from_bytes`."""
+        deals = None if self._deals is None else [[d.hands, d.turned_up, d.dealer] for d in self._deals]
+        header = json.dumps({"rules": self._rules.to_dict(), "deals": deals}).encode()
+        body = header + b"\n" + self._record.tobytes()
+        return _MAGIC + hashlib.blake2b(body, digest_size=8).digest() + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Game:
+        """Returns the game that `to_bytes` wrote.
+
+        Raises:
+            ValueError: These are not the bytes of a game, or they are damaged.
+        """
+        start = len(_MAGIC) + 8
+        if not isinstance(data, bytes) or not data.startswith(_MAGIC):
+            raise ValueError(f"these are not the bytes of a game: they must begin with {_MAGIC!r}, as to_bytes writes")
+        body = data[start:]
+        if hashlib.blake2b(body, digest_size=8).digest() != data[len(_MAGIC) : start]:
+            raise ValueError("the bytes of the game are damaged: their checksum is wrong")
+        line, _, record = body.partition(b"\n")
+        header = json.loads(line)
+        deals = header["deals"]
+        if deals is not None:
+            deals = tuple(Deal(tuple(map(tuple, hands)), turned_up, dealer) for hands, turned_up, dealer in deals)
+        return cls._restore(Rules.from_dict(header["rules"]), np.frombuffer(record, GAME).copy(), deals)
+
+    def __reduce__(self) -> tuple:
+        return Game.from_bytes, (self.to_bytes(),)
+
+    def __deepcopy__(self, memo: dict) -> Game:
+        return self.clone()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Game):
+            return NotImplemented
+        same = self._rules == other._rules and self._deals == other._deals
+        return same and self._record.tobytes() == other._record.tobytes()
+
+    __hash__ = None  # type: ignore[assignment]  # games change
+
+    def __repr__(self) -> str:
+        return (
+            f"Game({self.num_players} players, hand {self.hand_number} of {self._rules.num_hands}, "
+            f"{self.phase.name.lower()}, seat {self.current_player} to act)"
+        )
+
+    def _seats(self, name: str) -> list[int]:
+        return self._record[name][0, : self.num_players].tolist()
+
+
+def _optional(value: Any) -> int | None:
+    return None if value == NONE else int(value)
+
+
+def _checked_deals(rules: Rules, deals: Iterable[Deal]) -> tuple[Deal, ...]:
+    checked = tuple(_checked_deal(rules, number, deal) for number, deal in enumerate(deals))
+    if len(checked) != rules.num_hands:
+        raise ValueError(f"{len(checked)} deals were given, but the schedule has {rules.num_hands} hands: give one for each")
+    return checked
+
+
+def _checked_deal(rules: Rules, number: int, deal: Deal) -> Deal:
+    where = f"deal {number}"
+    if number >= rules.num_hands:
+        raise ValueError(f"{where} is one too many: the schedule has {rules.num_hands} hands")
+    planned = rules.schedule[number]
+    hands = tuple(tuple(checked_index(f"a card of {where}", card, NUM_CARDS) for card in hand) for hand in deal.hands)
+    if len(hands) != rules.num_players or any(len(hand) != planned.cards for hand in hands):
+        sizes = ", ".join(str(len(hand)) for hand in hands)
+        raise ValueError(f"{where} has hands of {sizes} cards, but {rules.num_players} hands of {planned.cards} are due")
+    if (deal.turned_up is None) != planned.no_trump:
+        due = "no card is turned up in this hand" if planned.no_trump else "a card must be turned up in this hand"
+        raise ValueError(f"{where} turns up {deal.turned_up!r}, but {due}")
+    cards = [card for hand in hands for card in hand]
+    if deal.turned_up is not None:
+        cards.append(checked_index(f"the turned-up card of {where}", deal.turned_up, NUM_CARDS))
+    if len(set(cards)) != len(cards):
+        twice = next(card for card in cards if cards.count(card) > 1)
+        raise ValueError(f"{where} deals {action_text(twice)} twice, but there is one of each card")
+    if deal.dealer is not None:
+        checked_index(f"the dealer of {where}", deal.dealer, rules.num_players)
+    return Deal(hands, deal.turned_up, deal.dealer)

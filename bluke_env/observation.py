@@ -1,0 +1,231 @@
+"""What a seat may know, as named slices of one vector.
+
+The vector is ego-centric: seats are counted from the observing seat (0 itself, 1 the seat to its left, ...), so it
+is the same for every rotation of the table. Compiled code writes it as int8; `ObservationLayout.scale` turns it
+into float32 within [-1, 1]; `ObservationLayout.decode` turns it back into facts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from bluke_env.engine.step import BID_BASE
+from bluke_env.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
+
+SUIT_ORDERS = ("fixed", "canonical")
+
+OBSERVATION_VERSION = 1
+"""Raised whenever the meaning of any entry changes; checkpoints carry it."""
+
+PHASES = ("bid", "play", "over")
+
+
+class Slice(NamedTuple):
+    """One named part of the vector."""
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+    divisor: int
+    meaning: str
+
+    @property
+    def size(self) -> int:
+        """Entries in the slice."""
+        return math.prod(self.shape)
+
+    @property
+    def stop(self) -> int:
+        """One past its last entry."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True)
+class ObservationLayout:
+    """Where everything stands in the observation of games with so many seats and cards.
+
+    A layout may be wider than the game it is used for: absent seats and bids that cannot be made stay zero.
+
+    Attributes:
+        num_players: Seats the layout has room for.
+        most_cards: The most cards a hand may have.
+        score_unit: Points that one step of the coarse `scores` stands for; the rest is in `scores_fine`.
+    """
+
+    num_players: int
+    most_cards: int
+    score_unit: int
+
+    @classmethod
+    def of(cls, rules: Rules) -> ObservationLayout:
+        """Returns the layout that fits a set of rules exactly."""
+        return cls(rules.num_players, rules.most_cards, max(1, math.ceil(rules.most_points / 127)))
+
+    def __post_init__(self) -> None:
+        if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
+            raise ValueError(f"a layout has {MIN_PLAYERS} to {MAX_PLAYERS} seats, not {self.num_players}")
+
+    def check(self, rules: Rules) -> None:
+        """Raises a ValueError if games with these rules do not fit in the layout."""
+        needed = ObservationLayout.of(rules)
+        for name in ("num_players", "most_cards", "score_unit"):
+            if getattr(needed, name) > getattr(self, name):
+                raise ValueError(
+                    f"the observation layout has {name}={getattr(self, name)}, but the rules need {getattr(needed, name)}"
+                )
+
+    @cached_property
+    def slices(self) -> dict[str, Slice]:
+        """The slices by name, in order."""
+        seats, bids = self.num_players, self.most_cards + 1
+        parts: list[tuple[str, tuple[int, ...], int, str]] = [
+            ("phase", (3,), 1, "one-hot: bidding, playing, match over"),
+            ("played", (seats, NUM_CARDS), 1, "by seat, the cards it has played in this hand, those on the table too"),
+            ("hand", (NUM_CARDS,), 1, "the seat's own cards"),
+            ("table", (NUM_CARDS,), 1, "the cards of the current trick"),
+            ("top_cards", (NUM_CARDS,), 1, "own cards that no unseen card of their suit (or unseen Bluke) outranks"),
+            ("winning_cards", (NUM_CARDS,), 1, "own playable cards that would take the current trick as it stands"),
+            ("trump", (NUM_SUITS,), 1, "one-hot trump suit, all zero at no trump"),
+            ("turned_up", (NUM_RANKS + 2,), 1, "one-hot rank of the turned-up trump, or Lo Bluke, or Hi Bluke"),
+            ("bids", (seats, bids), 1, "by seat, one-hot bid, all zero before it is made"),
+            ("needed", (seats, bids), 1, "by seat, one-hot tricks still needed to make the bid"),
+            ("tricks", (seats,), self.most_cards, "by seat, tricks taken in this hand"),
+            ("voids", (seats, NUM_SUITS), 1, "by seat, suits it has shown to hold nothing of"),
+            ("hand_size", (self.most_cards,), 1, "one-hot: entry c - 1 for hands of c cards"),
+            ("dealer", (seats,), 1, "one-hot seat"),
+            ("leader", (seats,), 1, "one-hot seat that leads the current trick (while bidding: the first)"),
+            ("to_act", (seats,), 1, "one-hot seat whose turn it is"),
+            ("winning_seat", (seats,), 1, "one-hot seat that would take the current trick as it stands"),
+            ("scores", (seats,), 127, f"by seat, match score in units of {self.score_unit} points, rounded"),
+            ("scores_fine", (seats,), 127, "by seat, match score less what `scores` says, in points"),
+            ("hands_left", (1,), 127, "hands of the match not yet scored"),
+        ]
+        slices, start = {}, 0
+        for name, shape, divisor, meaning in parts:
+            slices[name] = Slice(name, start, shape, divisor, meaning)
+            start = slices[name].stop
+        return slices
+
+    @cached_property
+    def state_slices(self) -> dict[str, Slice]:
+        """The slices of the perfect-information state: the observation and the other seats' hands."""
+        hands = Slice("other_hands", self.size, (self.num_players - 1, NUM_CARDS), 1, "the hands of the seats to the left")
+        return {**self.slices, "other_hands": hands}
+
+    @cached_property
+    def size(self) -> int:
+        """Entries of an observation."""
+        return max(part.stop for part in self.slices.values())
+
+    @property
+    def state_size(self) -> int:
+        """Entries of a perfect-information state."""
+        return self.size + (self.num_players - 1) * NUM_CARDS
+
+    @property
+    def num_actions(self) -> int:
+        """Size of the action space: 54 cards, then the bids from 0 to the most cards."""
+        return BID_BASE + self.most_cards + 1
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """What the int8 entries are multiplied by to lie in [-1, 1], float32 [size]."""
+        return _scale(self.slices, self.size)
+
+    @cached_property
+    def state_scale(self) -> np.ndarray:
+        """The same for the perfect-information state, float32 [state_size]."""
+        return _scale(self.state_slices, self.state_size)
+
+    @cached_property
+    def record(self) -> tuple[int, int, int]:
+        """The layout as compiled code takes it."""
+        return self.num_players, self.most_cards, self.score_unit
+
+    def slice(self, name: str) -> slice:
+        """Returns the place of a named slice (of the observation or the state) in the vector."""
+        part = self.state_slices[name]
+        return slice(part.start, part.stop)
+
+    def decode(self, vector: np.ndarray) -> dict[str, Any]:
+        """Turns an observation or a state back into facts.
+
+        Args:
+            vector: int8 as written, or float32 as scaled, [size] or [state_size].
+
+        Returns:
+            By slice name: card ids ascending for sets of cards (a list of them by relative seat), numbers and None for
+            what is one-hot or counted, and `scores` in points. Suits are those of the vector's own suit order.
+
+        Raises:
+            ValueError: The vector has another size.
+        """
+        vector = np.asarray(vector)
+        if vector.shape not in ((self.size,), (self.state_size,)):
+            raise ValueError(
+                f"the vector has shape {vector.shape}, but this layout's observations have ({self.size},) "
+                f"and its states ({self.state_size},)"
+            )
+        slices, scale = self.slices, self.scale
+        if len(vector) == self.state_size:
+            slices, scale = self.state_slices, self.state_scale
+        if vector.dtype.kind == "f":
+            vector = np.rint(vector / scale).astype(np.int64)
+        parts = {part.name: vector[part.start : part.stop].reshape(part.shape) for part in slices.values()}
+        return _facts(parts, self.score_unit)
+
+    def table(self) -> str:
+        """Returns the slices of the state as a Markdown table."""
+        lines = ["| slice | start | stop | shape | divided by | meaning |", "|---|---|---|---|---|---|"]
+        for part in self.state_slices.values():
+            shape = " × ".join(map(str, part.shape))
+            lines.append(
+                f"| `{part.name}` | {part.start} | {part.stop} | {shape} | {part.divisor} | {part.meaning} |"
+            )
+        return "\n".join(lines)
+
+
+def _scale(slices: dict[str, Slice], size: int) -> np.ndarray:
+    scale = np.ones(size, np.float32)
+    for part in slices.values():
+        scale[part.start : part.stop] = np.float32(1 / part.divisor)
+    scale.flags.writeable = False
+    return scale
+
+
+def _facts(parts: dict[str, np.ndarray], score_unit: int) -> dict[str, Any]:
+    turned_up, trump = _one_hot(parts["turned_up"]), _one_hot(parts["trump"])
+    if turned_up is not None:
+        turned_up = LO_BLUKE + turned_up - NUM_RANKS if turned_up >= NUM_RANKS else NUM_RANKS * trump + turned_up
+    size = _one_hot(parts["hand_size"])
+    facts: dict[str, Any] = {
+        "phase": PHASES[_one_hot(parts["phase"])],
+        "turned_up": turned_up,
+        "trump": trump,
+        "hand_size": size + 1,
+        "tricks": parts["tricks"].tolist(),
+        "voids": [np.flatnonzero(row).tolist() for row in parts["voids"]],
+        "scores": (parts["scores"].astype(np.int64) * score_unit + parts["scores_fine"]).tolist(),
+        "hands_left": int(parts["hands_left"][0]),
+    }
+    for name in ("hand", "table", "top_cards", "winning_cards"):
+        facts[name] = np.flatnonzero(parts[name]).tolist()
+    for name in ("played", "other_hands"):
+        if name in parts:
+            facts[name] = [np.flatnonzero(row).tolist() for row in parts[name]]
+    for name in ("bids", "needed"):
+        facts[name] = [_one_hot(row) for row in parts[name]]
+    for name in ("dealer", "leader", "to_act", "winning_seat"):
+        facts[name] = _one_hot(parts[name])
+    return facts
+
+
+def _one_hot(row: np.ndarray) -> Any:
+    places = np.flatnonzero(row)
+    return int(places[0]) if len(places) else None

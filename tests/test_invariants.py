@@ -1,0 +1,159 @@
+"""What holds at every moment of every match, whatever the rules and however it is played."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bluke_env import Game, IllegalAction, Rules
+
+NUM_CARDS = 54
+FIRST_BID = 54
+
+NO_ACTIONS = [None, "", "1", "AS", b"1", True, False, 1.0, 54.0, float("nan"), np.float64(3), np.bool_(True)]
+NO_ACTIONS += [(), [], [1], {}, np.array([1]), 1 + 0j, -1, -54, 2**31, 2**63, -(2**63), 10**30]
+
+
+@st.composite
+def all_rules(draw: st.DrawFn) -> Rules:
+    """Rules of every seat count and option, with up to four hands, some as large as the pack allows."""
+    seats = draw(st.integers(2, 15))
+    most = NUM_CARDS // seats
+    sizes = st.one_of(st.integers(1, min(5, most)), st.sampled_from([most, (NUM_CARDS - 1) // seats]))
+    return Rules(
+        num_players=seats,
+        schedule=draw(st.lists(st.tuples(sizes, st.booleans()), min_size=1, max_size=4)),
+        min_bid=draw(st.integers(0, 1)),
+        bluke_lead=draw(st.sampled_from(["none", "trump"])),
+        points_per_trick=draw(st.integers(0, 20)),
+        points_per_overtrick=draw(st.integers(0, 20)),
+    )
+
+
+seeds = st.integers(0, 2**63 - 1)
+for_matches = settings(max_examples=60, deadline=None)
+
+
+def random_match(rules: Rules, seed: int) -> Iterator[tuple[Game, int]]:
+    """A match played at random: the game before each action, and that action."""
+    rng = random.Random(seed)
+    game = Game(rules, seed=seed)
+    while not game.is_terminal:
+        action = rng.choice(list(game.legal_actions()))
+        yield game, action
+        game.apply_action(action)
+
+
+@for_matches
+@given(all_rules(), seeds)
+def test_the_pack_is_whole_at_every_moment(rules: Rules, seed: int) -> None:
+    """Held and played cards and the card turned up are distinct, and with the unseen rest make 54."""
+    hand_number, played, dealt = -1, [], []
+    for game, action in random_match(rules, seed):
+        held = [card for hand in game.hands for card in hand]
+        if game.hand_number != hand_number:
+            hand_number, played, dealt = game.hand_number, [], held
+            size, no_trump = rules.schedule[hand_number]
+            assert [len(hand) for hand in game.hands] == [size] * rules.num_players
+            assert (game.turned_up is None) == (no_trump or size * rules.num_players == NUM_CARDS)
+        turned_up = [] if game.turned_up is None else [game.turned_up]
+        shown = [*held, *played, *turned_up]
+        assert len(set(shown)) == len(shown) == len(dealt) + len(turned_up) <= NUM_CARDS
+        assert set(shown) == {*dealt, *turned_up} <= set(range(NUM_CARDS))
+        assert [card for _, card in game.trick] == played[len(played) - len(game.trick) :]
+        if action < FIRST_BID:
+            assert action in game.hands[game.current_player]
+            played.append(action)
+
+
+@for_matches
+@given(all_rules(), seeds)
+def test_tricks_add_up_to_the_size_of_the_hand(rules: Rules, seed: int) -> None:
+    ended = 0
+    for game, _ in random_match(rules, seed):
+        in_play = [len(hand) for hand in game.hands]
+        seats_in_trick = len(game.trick)
+        assert (
+            sum(in_play) + seats_in_trick + rules.num_players * sum(game.tricks)
+            == rules.num_players * game.hand_size
+        )
+        if game.hand_number > ended:
+            ended = game.hand_number
+            assert sum(game.last_hand.tricks) == game.last_hand.size == rules.schedule[ended - 1].cards
+    assert sum(game.last_hand.tricks) == game.last_hand.size == rules.schedule[-1].cards
+
+
+@for_matches
+@given(all_rules(), seeds)
+def test_scores_change_only_when_a_hand_ends(rules: Rules, seed: int) -> None:
+    hand_number, scores = 0, [0] * rules.num_players
+    for game, _ in random_match(rules, seed):
+        if game.hand_number != hand_number:
+            hand_number = game.hand_number
+            scores = [total + points for total, points in zip(scores, game.last_hand.points, strict=True)]
+        assert list(game.scores) == scores
+    assert list(game.scores) == [
+        total + points for total, points in zip(scores, game.last_hand.points, strict=True)
+    ]
+
+
+@for_matches
+@given(all_rules(), seeds)
+def test_the_seat_to_act_always_has_a_legal_action_and_the_mask_says_so(rules: Rules, seed: int) -> None:
+    for game, _ in random_match(rules, seed):
+        legal = list(game.legal_actions())
+        assert legal
+        assert legal == sorted(set(legal))
+        mask = game.action_mask()
+        assert (mask.dtype, mask.shape) == (np.int8, (FIRST_BID + rules.most_cards + 1,))
+        assert np.flatnonzero(mask).tolist() == legal
+        assert mask.max() == 1
+    assert list(game.legal_actions()) == []
+
+
+@for_matches
+@given(all_rules(), seeds)
+def test_the_winners_are_all_seats_of_the_highest_total(rules: Rules, seed: int) -> None:
+    for game, _ in random_match(rules, seed):
+        assert not game.is_terminal
+    scores = list(game.scores)
+    assert list(game.winners) == [seat for seat in range(rules.num_players) if scores[seat] == max(scores)]
+
+
+@for_matches
+@given(all_rules(), seeds)
+def test_the_deal_passes_to_the_left(rules: Rules, seed: int) -> None:
+    first_dealer = Game(rules, seed=seed).dealer
+    for game, _ in random_match(rules, seed):
+        assert game.dealer == (first_dealer + game.hand_number) % rules.num_players
+
+
+@settings(max_examples=20, deadline=None)
+@given(all_rules(), seeds)
+def test_illegal_actions_are_refused_and_change_nothing(rules: Rules, seed: int) -> None:
+    sample = random.Random(seed)
+    for game, _ in random_match(rules, seed):
+        if sample.random() < 0.9:
+            continue
+        before = game.to_bytes()
+        legal = set(game.legal_actions())
+        for action in range(-2, FIRST_BID + rules.most_cards + 4):
+            if action not in legal:
+                with pytest.raises(IllegalAction, match=f"seat {game.current_player}"):
+                    game.apply_action(action)
+        for thing in NO_ACTIONS:
+            refuse(game, thing)
+        assert game.to_bytes() == before
+    refuse(game, 0)
+    refuse(game, FIRST_BID + 1)
+
+
+def refuse(game: Game, thing: Any) -> None:
+    before = game.to_bytes()
+    with pytest.raises(ValueError, match=r"\w"):
+        game.apply_action(thing)
+    assert game.to_bytes() == before

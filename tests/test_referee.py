@@ -1,0 +1,445 @@
+"""The plain referee: first against the examples of the rules page, then the compiled engine against it."""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from referee import (
+    PACK,
+    Action,
+    Referee,
+    Schedule,
+    extended_schedule,
+    hand_points,
+    playable,
+    standard_schedule,
+)
+from referee import trick_winner as referee_winner
+
+from bluke_env import Deal, Game, Rules
+
+IDS = {card: card_id for card_id, card in enumerate(PACK)}
+SUIT_IDS = {"C": 0, "D": 1, "H": 2, "S": 3, None: None}
+FIRST_BID = 54
+ALL_SEATS = range(2, 16)
+
+# Trump, the cards in order of play, the one that wins.
+TRICKS = [
+    (None, "JC KD", "JC"),
+    (None, "9C TC", "TC"),
+    (None, "TC 9C", "TC"),
+    (None, "2H AS AD AC", "2H"),
+    (None, "AS LB", "LB"),
+    (None, "LB HB", "HB"),
+    (None, "HB LB AS", "HB"),
+    (None, "LB AS KD", "LB"),
+    ("H", "AS 2H", "2H"),
+    ("H", "AS 2H 5H", "5H"),
+    ("H", "AS 5H 2H", "5H"),
+    ("H", "KH AS 2H AH", "AH"),
+    ("H", "2H AS AD AC", "2H"),
+    ("H", "2D KD AS TD", "KD"),
+    ("H", "LB AH", "LB"),
+    ("H", "AH LB", "LB"),
+    ("H", "HB LB", "HB"),
+    ("H", "LB HB", "HB"),
+    ("H", "2S LB AH HB", "HB"),
+    ("H", "LB AS AD AC", "LB"),
+    ("H", "HB AS 2H 3C", "HB"),
+]
+
+# Hand, lead, trump, bluke_lead, the cards that may be played.
+FOLLOWING = [
+    ("2S AH", "KS", "H", "none", "2S"),
+    ("2S AH LB HB", "KS", "H", "none", "2S LB HB"),
+    ("2S 3S LB", "KS", None, "none", "2S 3S LB"),
+    ("LB HB", "KS", "H", "none", "LB HB"),
+    ("AH 3C 4D", "KS", "H", "none", "AH 3C 4D"),
+    ("AH 3C LB", "KS", None, "none", "AH 3C LB"),
+    ("2S 3H", "KH", "H", "none", "3H"),
+    ("2S AH 3C", "LB", "H", "none", "2S AH 3C"),
+    ("2S AH HB", "LB", "H", "none", "2S AH HB"),
+    ("2S AH 3C", "LB", "H", "trump", "AH"),
+    ("2S AH LB", "HB", "H", "trump", "AH LB"),
+    ("2S 3C LB", "HB", "H", "trump", "2S 3C LB"),
+    ("2S AH 3C", "LB", None, "trump", "2S AH 3C"),
+    ("2S AH LB", "KS", "H", "trump", "2S LB"),
+]
+
+
+# The referee against the rules page.
+
+
+@pytest.mark.parametrize(("trump", "cards", "winner"), TRICKS)
+def test_referee_trick_winner(trump: str | None, cards: str, winner: str) -> None:
+    trick = [(seat, card) for seat, card in enumerate(cards.split())]
+    assert cards.split()[referee_winner(trick, trump)] == winner
+
+
+@pytest.mark.parametrize(("hand", "lead", "trump", "bluke_lead", "expected"), FOLLOWING)
+def test_referee_following(hand: str, lead: str, trump: str | None, bluke_lead: str, expected: str) -> None:
+    assert playable(hand.split(), [(0, lead)], trump, bluke_lead) == expected.split()
+
+
+def test_referee_leads_anything() -> None:
+    assert playable(["2S", "AH", "LB"], [], "H", "trump") == ["2S", "AH", "LB"]
+
+
+@pytest.mark.parametrize(
+    ("bids", "tricks", "points"),
+    [([2, 1, 1, 3], [2, 2, 1, 0], [20, 11, 10, -30]), ([4, 3, 2, 5], [5, 3, 0, 5], [41, 30, -20, 50])],
+)
+def test_referee_worked_hands(bids: list[int], tricks: list[int], points: list[int]) -> None:
+    assert [hand_points(bid, taken) for bid, taken in zip(bids, tricks, strict=True)] == points
+
+
+def test_referee_points_of_a_zero_bid_and_other_points() -> None:
+    assert [hand_points(0, taken) for taken in range(4)] == [0, 1, 2, 3]
+    assert [hand_points(2, taken, 7, 3) for taken in range(5)] == [-14, -14, 14, 17, 20]
+
+
+def test_referee_schedules() -> None:
+    hands = {seats: len(standard_schedule(seats)) for seats in ALL_SEATS}
+    assert hands == {
+        **{2: 25, 3: 25, 4: 25, 5: 19, 6: 15, 7: 13, 8: 11, 9: 9, 10: 9},
+        **{11: 7, 12: 7, 13: 7, 14: 5, 15: 5},
+    }
+    assert standard_schedule(14) == [(3, False), (2, False), (1, False), (2, False), (3, False)]
+    assert extended_schedule(2)[24:] == [(cards, cards == 26) for cards in range(13, 27)]
+    assert extended_schedule(3)[24:] == [(cards, cards == 18) for cards in range(13, 19)]
+    assert [extended_schedule(seats)[-1] for seats in (6, 8, 9)] == [(9, True), (6, True), (6, True)]
+
+
+def test_referee_plays_a_match_by_hand() -> None:
+    referee = Referee(3, [(2, False), (1, True)], first_dealer=2)
+    referee.deal([["KS", "2D"], ["3S", "HB"], ["AS", "4H"]], "9H")
+    assert (referee.trump, referee.leader, referee.legal()) == ("H", 0, [1, 2])
+    for bid in (1, 1, 2):
+        referee.act(bid)
+    assert (referee.phase, referee.seat) == ("play", 0)
+    referee.act("KS")
+    referee.act("3S")
+    assert referee.legal() == ["AS"]
+    referee.act("AS")
+    assert (referee.tricks, referee.leader) == ([0, 0, 1], 2)
+    for card in ("4H", "2D", "HB"):
+        referee.act(card)
+    assert (referee.phase, referee.tricks, referee.points) == ("deal", [0, 1, 1], [-10, 10, -20])
+    referee.deal([["2C"], ["3C"], ["AD"]], None)
+    assert (referee.dealer, referee.seat, referee.trump) == (0, 1, None)
+    for action in (1, 1, 1, "3C", "AD", "2C"):
+        referee.act(action)
+    assert (referee.phase, referee.scores, referee.winners) == ("over", [-20, 20, -30], [1])
+
+
+def test_referee_shares_a_win() -> None:
+    referee = Referee(2, [(1, False)] * 2, first_dealer=0)
+    for hands in ([["AS"], ["KS"]], [["KS"], ["AS"]]):
+        referee.deal(hands, "2H")
+        for action in (
+            1,
+            1,
+            *(hands[seat][0] for seat in (referee.leader, referee.dealer) if seat is not None),
+        ):
+            referee.act(action)
+    assert (referee.scores, referee.winners) == ([0, 0], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("hands", "turned_up"),
+    [
+        ([["AS"], ["KS"]], None),
+        ([["AS"], ["KS"]], "AS"),
+        ([["AS"], ["AS"]], "2H"),
+        ([["AS"], ["1S"]], "2H"),
+        ([["AS"], ["KS", "QS"]], "2H"),
+        ([["AS"], ["KS"], ["QS"]], "2H"),
+    ],
+)
+def test_referee_refuses_a_bad_deal(hands: list[list[str]], turned_up: str | None) -> None:
+    with pytest.raises(ValueError, match=r"due|distinct|turned up"):
+        Referee(2, [(1, False)], first_dealer=0).deal(hands, turned_up)
+
+
+def test_referee_turns_no_card_up_at_no_trump_or_with_the_whole_pack() -> None:
+    with pytest.raises(ValueError, match="not to be turned up"):
+        Referee(2, [(1, True)], first_dealer=0).deal([["AS"], ["KS"]], "2H")
+    referee = Referee(2, [(27, False)], first_dealer=0)
+    referee.deal([PACK[:27], PACK[27:]], None)
+    assert referee.trump is None
+
+
+def test_referee_refuses_illegal_actions() -> None:
+    referee = Referee(2, [(1, False)], first_dealer=0)
+    referee.deal([["AS"], ["KS"]], "2H")
+    for action in (0, 2, -1, "KS"):
+        with pytest.raises(ValueError, match="may not choose"):
+            referee.act(action)
+    referee.act(1)
+    referee.act(1)
+    for action in (1, "AS", "2H"):
+        with pytest.raises(ValueError, match="may not choose"):
+            referee.act(action)
+
+
+# The engine against the same tables.
+
+
+def card_ids(cards: str) -> list[int]:
+    return [IDS[card] for card in cards.split()]
+
+
+def engine_trick_winners(trump: str | None, tricks: list[list[str]], leaders: list[int]) -> list[int]:
+    """Who wins each trick in the engine, played as hands of one card; cards are in order of play."""
+    seats = len(tricks[0])
+    rules = Rules(num_players=seats, schedule=[(1, trump is None)] * len(tricks))
+    deals = []
+    for trick, leader in zip(tricks, leaders, strict=True):
+        hands = [[IDS[trick[(seat - leader) % seats]]] for seat in range(seats)]
+        turned_up = next((IDS[card] for card in PACK if card not in trick and card[1] == trump), None)
+        deals.append(Deal(hands=hands, turned_up=turned_up, dealer=(leader - 1) % seats))
+    game = Game(rules, deals=deals)
+    winners = []
+    for trick in tricks:
+        for _ in trick:
+            game.apply_action(FIRST_BID + 1)
+        for card in trick:
+            game.apply_action(IDS[card])
+        winners.append(game.last_hand.tricks.index(1))
+    return winners
+
+
+@pytest.mark.parametrize(("trump", "cards", "winner"), TRICKS)
+def test_c14_engine_trick_winner(trump: str | None, cards: str, winner: str) -> None:
+    trick = cards.split()
+    for leader in range(len(trick)):
+        expected = (leader + trick.index(winner)) % len(trick)
+        assert engine_trick_winners(trump, [trick], [leader]) == [expected]
+
+
+def compare_random_tricks(seats: int, trump: str | None, rng: random.Random, count: int) -> None:
+    """Compares random tricks, as many as half of them with both Blukes where there is room."""
+    first_leader = rng.randrange(seats)
+    leaders = [(first_leader + hand) % seats for hand in range(count)]
+    tricks, expected = [], []
+    for leader in leaders:
+        cards = rng.sample(PACK, seats)
+        if rng.random() < 0.5:
+            cards = list({card: None for card in [*PACK[-2:], *cards]})[:seats]
+            rng.shuffle(cards)
+        tricks.append(cards)
+        expected.append(referee_winner([((leader + i) % seats, card) for i, card in enumerate(cards)], trump))
+    assert engine_trick_winners(trump, tricks, leaders) == expected
+
+
+@pytest.mark.parametrize("seats", ALL_SEATS)
+def test_c14_random_tricks(seats: int) -> None:
+    rng = random.Random(seats)
+    for trump in ("C", "D", "H", "S", None):
+        compare_random_tricks(seats, trump, rng, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seats", ALL_SEATS)
+def test_c14_a_million_random_tricks(seats: int) -> None:
+    rng = random.Random(1000 + seats)
+    for _ in range(120):
+        for trump in ("C", "D", "H", "S", None):
+            compare_random_tricks(seats, trump, rng, 120)
+
+
+@pytest.mark.parametrize(("hand", "lead", "trump", "bluke_lead", "expected"), FOLLOWING)
+def test_engine_following(hand: str, lead: str, trump: str | None, bluke_lead: str, expected: str) -> None:
+    cards = card_ids(hand)
+    spare = [card for card in range(52) if card not in cards and card != IDS[lead]]
+    turned_up = next((card for card in spare if SUIT_IDS[trump] == card // 13), None)
+    leaders_hand = [IDS[lead], *(card for card in spare if card != turned_up)][: len(cards)]
+    rules = Rules(num_players=2, schedule=[(len(cards), trump is None)], bluke_lead=bluke_lead)
+    game = Game(rules, deals=[Deal(hands=[cards, leaders_hand], turned_up=turned_up, dealer=0)])
+    for action in (FIRST_BID + 1, FIRST_BID + 1, IDS[lead]):
+        game.apply_action(action)
+    assert sorted(game.legal_actions()) == sorted(card_ids(expected))
+
+
+# The engine against the referee, decision by decision.
+
+
+def action_id(action: Action) -> int:
+    return IDS[action] if isinstance(action, str) else FIRST_BID + action
+
+
+def as_action(action: int) -> Action:
+    return PACK[action] if action < FIRST_BID else action - FIRST_BID
+
+
+def sorted_ids(cards: list[str]) -> list[int]:
+    return sorted(IDS[card] for card in cards)
+
+
+def engine_position(game: Game) -> dict[str, Any]:
+    return {
+        "phase": game.phase.name.lower(),
+        "seat": game.current_player,
+        "legal": list(game.legal_actions()),
+        "trick": [tuple(play) for play in game.trick],
+        "bids": list(game.bids),
+        "tricks": list(game.tricks),
+        "scores": list(game.scores),
+        "hand": (game.hand_number, game.hand_size, game.dealer, game.trump, game.turned_up),
+        "terminal": game.is_terminal,
+    }
+
+
+def referee_position(referee: Referee) -> dict[str, Any]:
+    turned_up = None if referee.turned_up is None else IDS[referee.turned_up]
+    trump = SUIT_IDS[referee.trump]
+    return {
+        "phase": referee.phase,
+        "seat": referee.seat,
+        "legal": sorted(action_id(action) for action in referee.legal()),
+        "trick": [(seat, IDS[card]) for seat, card in referee.trick],
+        "bids": referee.bids,
+        "tricks": referee.tricks,
+        "scores": referee.scores,
+        "hand": (referee.hand_number, referee.hand_size, referee.dealer, trump, turned_up),
+        "terminal": False,
+    }
+
+
+def engine_result(game: Game) -> dict[str, Any]:
+    result = game.last_hand
+    return {
+        "hand": (result.number, result.size, result.dealer, result.trump, result.turned_up),
+        "hands": [sorted(hand) for hand in result.hands],
+        "bids": list(result.bids),
+        "tricks": list(result.tricks),
+        "points": list(result.points),
+        "order": list(result.order),
+        "scores": list(game.scores),
+        "terminal": game.is_terminal,
+        "winners": list(game.winners) if game.is_terminal else None,
+    }
+
+
+def referee_result(referee: Referee) -> dict[str, Any]:
+    return {
+        "hand": referee_position(referee)["hand"],
+        "hands": [sorted_ids(hand) for hand in referee.hands_dealt],
+        "bids": referee.bids,
+        "tricks": referee.tricks,
+        "points": referee.points,
+        "order": [IDS[card] for _, card in referee.played],
+        "scores": referee.scores,
+        "terminal": referee.phase == "over",
+        "winners": referee.winners,
+    }
+
+
+def choose(style: str, legal: list[int], rng: random.Random) -> int:
+    """A legal action: any, always the lowest or the highest id, or one of the two."""
+    if style == "any":
+        return rng.choice(legal)
+    if style == "extreme":
+        return rng.choice((legal[0], legal[-1]))
+    return legal[0] if style == "lowest" else legal[-1]
+
+
+def compare_match(rules: Rules, seed: int, seen: Counter[str]) -> None:
+    """Plays one match in the engine and the referee and compares them at every decision and hand's end."""
+    rng = random.Random(seed)
+    game = Game(rules, seed=seed)
+    referee = Referee(
+        rules.num_players,
+        [tuple(hand) for hand in rules.schedule],
+        first_dealer=game.dealer,
+        min_bid=rules.min_bid,
+        bluke_lead=rules.bluke_lead,
+        points_per_trick=rules.points_per_trick,
+        points_per_overtrick=rules.points_per_overtrick,
+    )
+    one_style = rng.random() < 0.6
+    styles = ["any" if one_style else rng.choice(("any", "extreme", "lowest", "highest")) for _ in game.bids]
+    history: list[int] = []
+    while referee.phase != "over":
+        turned_up = None if game.turned_up is None else PACK[game.turned_up]
+        referee.deal([[PACK[card] for card in hand] for hand in game.hands], turned_up)
+        while referee.phase in ("bid", "play"):
+            expected = referee_position(referee)
+            assert engine_position(game) == expected, f"{rules}, seed {seed}, after {history}"
+            count_cases(referee, seen)
+            action = choose(styles[expected["seat"]], expected["legal"], rng)
+            history.append(action)
+            game.apply_action(action)
+            referee.act(as_action(action))
+        assert engine_result(game) == referee_result(referee), f"{rules}, seed {seed}, after {history}"
+        count_hand(referee, seen)
+    assert list(game.legal_actions()) == []
+
+
+def count_cases(referee: Referee, seen: Counter[str]) -> None:
+    if referee.phase == "play" and referee.trick and referee.trick[0][1] in ("LB", "HB"):
+        seen["Bluke led"] += 1
+        if referee.seat is not None and len(referee.legal()) < len(referee.hands[referee.seat]):
+            seen["Bluke led asks for trump"] += 1
+
+
+def count_hand(referee: Referee, seen: Counter[str]) -> None:
+    assert referee.points is not None
+    seen["hands"] += 1
+    seen["bid 0"] += 0 in referee.bids
+    seen["made"] += max(referee.points) > 0
+    seen["missed"] += min(referee.points) < 0
+    seen["Bluke turned up"] += referee.turned_up in ("LB", "HB")
+    seen["scheduled no trump"] += referee.turned_up is None
+    seen["whole pack"] += referee.num_players * referee.hand_size == len(PACK)
+    seen["shared win"] += referee.winners is not None and len(referee.winners) > 1
+
+
+def schedules(seats: int, rng: random.Random) -> Iterator[Schedule | None]:
+    """The standard match, the largest hands, any extended match; then short random ones for ever."""
+    yield None
+    most = len(PACK) // seats
+    yield [(most, False), (most, True), (min(most, 53 // seats), False)]
+    if seats in (2, 3, 6, 8, 9):
+        yield extended_schedule(seats)
+    while True:
+        yield [(rng.randint(1, min(4, most)), rng.random() < 0.25) for _ in range(rng.randint(1, 6))]
+
+
+def compare_matches(seats: int, hands: int, seed: int) -> Counter[str]:
+    """Compares random matches; every combination of options gets its share of the `hands`."""
+    options = list(itertools.product((1, 0), ("none", "trump"), ((10, 1), (7, 3))))
+    rng = random.Random(seed)
+    seen: Counter[str] = Counter()
+    for number, (min_bid, bluke_lead, (per_trick, per_overtrick)) in enumerate(options, start=1):
+        plan = schedules(seats, rng)
+        while seen["hands"] * len(options) < hands * number:
+            rules = Rules(
+                num_players=seats,
+                schedule=next(plan),
+                min_bid=min_bid,
+                bluke_lead=bluke_lead,
+                points_per_trick=per_trick,
+                points_per_overtrick=per_overtrick,
+            )
+            compare_match(rules, rng.randrange(2**63), seen)
+    return seen
+
+
+@pytest.mark.parametrize("seats", ALL_SEATS)
+def test_engine_agrees_with_the_referee(seats: int) -> None:
+    """14 seat counts of 1,440 hands: more than 20,000 in all."""
+    seen = compare_matches(seats, 1_440, seed=seats)
+    assert seen["hands"] >= 1_440
+    cases = ["bid 0", "made", "missed", "Bluke turned up", "scheduled no trump", "shared win"]
+    cases += ["Bluke led", "Bluke led asks for trump"] + ["whole pack"] * (len(PACK) % seats == 0)
+    assert all(seen[case] >= 10 for case in cases), seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seats", ALL_SEATS)
+def test_engine_agrees_with_the_referee_at_length(seats: int) -> None:
+    assert compare_matches(seats, 20_000, seed=100 + seats)["hands"] >= 20_000
