@@ -59,7 +59,8 @@ class Turn:
         encoded = Encoded(
             np.empty((n, layout.size), np.int8), np.empty((n, layout.num_actions), np.int8), np.empty(n, np.int16)
         )
-        encode_views(self.rules.record(), self.views, canonical, layout.record, *encoded)
+        flat = encoded.observations.reshape(-1), encoded.masks.reshape(-1), encoded.orders
+        encode_views(self.rules.record(), self.views, canonical, layout.record, *flat)
         return encoded
 
     def real_actions(self, actions: np.ndarray, orders: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ class BatchGame:
         self.final_scores[:] = 0
         present_all(
             self._facts, self._games, self._slots, self._canonical, self.layout.record,
-            self.observations, self.masks, self.seats,
+            self.observations.reshape(-1), self.masks.reshape(-1), self.seats,
         )  # fmt: skip
 
     def step(self, actions: np.ndarray) -> None:
@@ -155,7 +155,7 @@ class BatchGame:
     def _step_part(self, actions: np.ndarray, part: slice) -> None:
         step_all(
             self._facts, self._games[part], self._slots[part], actions[part], self._seed, self._stride,
-            self._canonical, self.layout.record, self.observations[part], self.masks[part], self.seats[part],
+            self._canonical, self.layout.record, self.observations[part].reshape(-1), self.masks[part].reshape(-1), self.seats[part],
             self.rewards[part], self.dones[part], self.final_scores[part],
         )  # fmt: skip
 
@@ -185,7 +185,7 @@ class BatchGame:
     def states(self, out: np.ndarray | None = None) -> np.ndarray:
         """Returns the perfect-information state of every seat to act, int8 [n, layout.state_size]."""
         out = np.empty((self.num_games, self.layout.state_size), np.int8) if out is None else out
-        states_all(self._facts, self._games, self._slots, self.layout.record, out)
+        states_all(self._facts, self._games, self._slots, self.layout.record, out.reshape(-1))
         return out
 
     def views(self, indices: np.ndarray | None = None) -> np.ndarray:

@@ -313,7 +313,7 @@ class Game:
             seat = self.current_player or 0
         canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
         mask = np.empty(self.layout.num_actions, np.int8)
-        observe_mask(self._facts, self._record, 0, checked_index("seat", seat, self.num_players), canonical, mask)
+        observe_mask(self._facts, self._record, 0, checked_index("seat", seat, self.num_players), canonical, self.layout.record, mask)
         return mask
 
     def _written(self, kernel: Any, seat: int, suit_order: str, size: int) -> np.ndarray:

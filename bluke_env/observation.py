@@ -87,6 +87,7 @@ class ObservationLayout:
         parts: list[tuple[str, tuple[int, ...], int, str]] = [
             ("phase", (3,), 1, "one-hot: bidding, playing, match over"),
             ("played", (seats, NUM_CARDS), 1, "by seat, the cards it has played in this hand, those on the table too"),
+            ("voids", (seats, NUM_SUITS), 1, "by seat, suits it has shown to hold nothing of"),
             ("hand", (NUM_CARDS,), 1, "the seat's own cards"),
             ("table", (NUM_CARDS,), 1, "the cards of the current trick"),
             ("top_cards", (NUM_CARDS,), 1, "own cards that no unseen card of their suit (or unseen Bluke) outranks"),
@@ -96,7 +97,6 @@ class ObservationLayout:
             ("bids", (seats, bids), 1, "by seat, one-hot bid, all zero before it is made"),
             ("needed", (seats, bids), 1, "by seat, one-hot tricks still needed to make the bid"),
             ("tricks", (seats,), self.most_cards, "by seat, tricks taken in this hand"),
-            ("voids", (seats, NUM_SUITS), 1, "by seat, suits it has shown to hold nothing of"),
             ("hand_size", (self.most_cards,), 1, "one-hot: entry c - 1 for hands of c cards"),
             ("dealer", (seats,), 1, "one-hot seat"),
             ("leader", (seats,), 1, "one-hot seat that leads the current trick (while bidding: the first)"),
@@ -144,9 +144,9 @@ class ObservationLayout:
         return _scale(self.state_slices, self.state_size)
 
     @cached_property
-    def record(self) -> tuple[int, int, int]:
+    def record(self) -> tuple[int, int, int, int]:
         """The layout as compiled code takes it."""
-        return self.num_players, self.most_cards, self.score_unit
+        return self.num_players, self.most_cards, self.score_unit, -(-(1 << 32) // self.score_unit)
 
     def slice(self, name: str) -> slice:
         """Returns the place of a named slice (of the observation or the state) in the vector."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bluke_env.engine.bits import nth_set, popcount
+from bluke_env.cards import NUM_CARDS
+from bluke_env.engine.bits import nth_set, popcount, zero
 from bluke_env.engine.deal import start_game
-from bluke_env.engine.encode import encode, encode_mask, encode_state, order_for, relabel_legal
-from bluke_env.engine.jit import inlined, kernel
+from bluke_env.engine.encode import encode, encode_mask, encode_state, observation_size, order_for, relabel_legal
+from bluke_env.engine.jit import kernel, subroutine
 from bluke_env.engine.random import bounded, game_key
 from bluke_env.engine.state import BID, NONE, OVER, PLAY
 from bluke_env.engine.step import BID_BASE, apply_bit, legal_bits
@@ -25,32 +26,33 @@ SLOT = np.dtype(
 """What `BatchGame` knows of a slot beside its game, out of reach of whoever writes into the arrays handed out."""
 
 
-@inlined
-def present(rules, game, slot, canonical, layout, observation, mask):
-    """Writes the view of the seat to act; returns the seat."""
+@subroutine
+def present(rules, games, slots, index, canonical, layout, observations, masks, seats):
+    """Writes the view of the seat to act of one game; all zero when the match is over."""
+    game, slot = games[index], slots[index]
     seat = np.int64(game.seat)
+    seats[index] = seat
     slot.phase = game.phase
+    width = observation_size(layout[0], layout[1])
+    actions = BID_BASE + layout[1] + 1
     if seat == NONE:
         slot.legal = 0
-        observation[:] = 0
-        mask[:] = 0
-        return seat
+        zero(observations, width * index, width)
+        encode_mask(game.phase, 0, layout[1], masks, actions * index)
+        return
     order = order_for(game, seat, canonical)
     legal = relabel_legal(game, legal_bits(rules, game), order)
     slot.order = order
     slot.legal = legal
-    encode(rules, game, seat, order, layout, observation)
-    encode_mask(game.phase, legal, mask)
-    return seat
+    encode(rules, game, seat, order, layout, observations, width * index)
+    encode_mask(game.phase, legal, layout[1], masks, actions * index)
 
 
 @kernel
 def present_all(rules, games, slots, canonical, layout, observations, masks, seats):
-    """Writes the view of the seat to act of every game."""
+    """Writes the view of the seat to act of every game; for the arrays see `step_all`."""
     for index in range(len(games)):
-        seats[index] = present(
-            rules[0], games[index], slots[index], canonical, layout, observations[index], masks[index]
-        )
+        present(rules[0], games, slots, index, canonical, layout, observations, masks, seats)
 
 
 @kernel
@@ -86,8 +88,8 @@ def step_all(
         stride: How far a slot's next game number lies ahead (uint64); 0 to leave finished games over.
         canonical: Whether seats see relabelled suits.
         layout: (seats, most cards, score unit).
-        observations: int8 [n, size], written.
-        masks: int8 [n, actions], written.
+        observations: int8 [n * size], written: the rows one after the other.
+        masks: int8 [n * actions], written, likewise.
         seats: int8 [n], written.
         rewards: int32 [n, players], written: points of a hand that ended, else 0.
         dones: bool [n], written: the match ended with this action.
@@ -96,7 +98,8 @@ def step_all(
     players = np.int64(rules[0].num_players)
     for index in range(len(games)):
         game, slot = games[index], slots[index]
-        rewards[index, :] = 0
+        for seat in range(players):
+            rewards[index, seat] = 0
         dones[index] = False
         if slot.phase == OVER:
             continue
@@ -112,18 +115,20 @@ def step_all(
                 if stride > 0:
                     slot.number += stride
                     start_game(rules[0], game, game_key(seed, slot.number))
-        seats[index] = present(rules[0], game, slot, canonical, layout, observations[index], masks[index])
+        present(rules[0], games, slots, index, canonical, layout, observations, masks, seats)
 
 
 @kernel
 def states_all(rules, games, slots, layout, out):
-    """Writes the perfect-information state of the seat to act of every game, zero where the match is over."""
+    """Writes the perfect-information states of the seats to act into int8 [n * size], zero where a match is over."""
+    width = observation_size(layout[0], layout[1]) + NUM_CARDS * (layout[0] - 1)
     for index in range(len(games)):
         game = games[index]
         if game.seat == NONE:
-            out[index, :] = 0
+            zero(out, width * index, width)
         else:
-            encode_state(rules[0], game, np.int64(game.seat), np.int64(slots[index].order), layout, out[index])
+            order = np.int64(slots[index].order)
+            encode_state(rules[0], game, np.int64(game.seat), order, layout, out, width * index)
 
 
 @kernel
@@ -178,15 +183,19 @@ def random_actions(slots, state, out):
 
 @kernel
 def encode_views(rules, views, canonical, layout, observations, masks, orders):
-    """Writes what the seat to act of every view sees, and in which order of the suits (int16 [n])."""
+    """Writes what the seat to act of every view sees, and in which order of the suits (int16 [n]).
+
+    The observations (int8 [n * size]) and masks (int8 [n * actions]) are flat, the rows one after the other.
+    """
+    width = observation_size(layout[0], layout[1])
     for row in range(len(views)):
         view = views[row]
         seat = np.int64(view.seat)
         order = order_for(view, seat, canonical)
         orders[row] = order
-        encode(rules[0], view, seat, order, layout, observations[row])
+        encode(rules[0], view, seat, order, layout, observations, width * row)
         legal = relabel_legal(view, legal_bits(rules[0], view), order)
-        encode_mask(view.phase, legal, masks[row])
+        encode_mask(view.phase, legal, layout[1], masks, (BID_BASE + layout[1] + 1) * row)
 
 
 @kernel

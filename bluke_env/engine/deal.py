@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS
-from bluke_env.engine.jit import inlined, kernel
+from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.random import bounded, game_key, stream
 from bluke_env.engine.state import BID, NONE
 from bluke_env.rules import MAX_PLAYERS
@@ -14,7 +14,7 @@ _DEALER_STREAM = 1 << 20
 """The stream of the draw for the first deal; hand h is dealt from stream h."""
 
 
-@inlined
+@subroutine
 def draw_dealer(key, num_players, pack):
     """Every player draws a card and the highest deals; those tied for highest draw again among themselves.
 
@@ -68,7 +68,7 @@ def _fill(pack, count, state):
     return state
 
 
-@inlined
+@subroutine
 def deal_hand(rules, game):
     """Deals the hand `game.hand_number` from its own stream and opens the bidding. The dealer is already set."""
     seats = np.int64(rules.num_players)
@@ -99,6 +99,7 @@ def open_hand(rules, game, size, turned_up):
     game.leader = game.seat
     game.num_played = 0
     game.in_trick = 0
+    game.table = 0
     game.led = NONE
     game.best_card = NONE
     game.best_seat = NONE
@@ -111,7 +112,7 @@ def open_hand(rules, game, size, turned_up):
         game.order[place] = NONE
 
 
-@inlined
+@subroutine
 def start_game(rules, game, key):
     """Starts a match. Whatever the record held before, equal matches have equal bytes."""
     for seat in range(MAX_PLAYERS):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env.cards import BLUKES, FULL_PACK, LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
-from bluke_env.engine.bits import highest, spread
-from bluke_env.engine.jit import inlined, kernel
+from bluke_env.engine.bits import highest, spread, spread_word, zero
+from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import legal_cards_of, suit_mask
 from bluke_env.engine.state import BID, NONE, OVER, PLAY
 from bluke_env.engine.step import BID_BASE, legal_bits
 from bluke_env.engine.suits import FIXED_ORDER, canonical_order, relabel_mask, relabel_suits
 
 _PACK = np.int64(FULL_PACK)
+_SHIFT = 256
+"""Score units that make every score positive; 127 of them hold the largest."""
 
 
 @inlined
@@ -52,7 +54,22 @@ def winning_cards(best, trump):
 
 
 @inlined
-def encode(rules, game, seat, order, layout, out):
+def wrapped(seat, seats):
+    """Returns `seat` modulo `seats`, for 0 <= seat < 2 * seats: a division would cost more than all the rest."""
+    return seat - seats if seat >= seats else seat
+
+
+@inlined
+def observation_size(room, most):
+    """Returns the entries of an observation for `room` seats and `most` cards."""
+    return (
+        3 + NUM_CARDS * (room + 4) + NUM_SUITS + NUM_RANKS + 2 + 2 * room * (most + 1)
+        + room * (1 + NUM_SUITS) + most + 6 * room + 1
+    )  # fmt: skip
+
+
+@subroutine
+def encode(rules, game, seat, order, layout, out, start):
     """Writes the observation of `seat`.
 
     Args:
@@ -60,108 +77,98 @@ def encode(rules, game, seat, order, layout, out):
         game: A `GAME` record.
         seat: The observing seat, absolute.
         order: The order of the suits it sees.
-        layout: (seats, most cards, score unit) of the layout.
-        out: int8 vector of the layout's size.
+        layout: (seats, most cards, score unit, 2**32 over it rounded up) of the layout.
+        out: int8 vector; flat, since slicing an array costs more than writing one.
+        start: Where in it the observation begins.
     """
     seats = np.int64(rules.num_players)
-    room, most, unit = layout
-    out[:] = 0
-    at = 0
-    out[at + game.phase] = 1
-    at += 3
+    room, most, unit, reciprocal = layout
+    bids = most + 1
+    played_at = np.int64(start) + 3
+    voids_at = played_at + NUM_CARDS * room
+    hand_at = voids_at + NUM_SUITS * room
+    trump_at = hand_at + 4 * NUM_CARDS
+    bids_at = trump_at + NUM_SUITS + NUM_RANKS + 2
+    needed_at = bids_at + room * bids
+    tricks_at = needed_at + room * bids
+    size_at = tricks_at + room
+    seats_at = size_at + most
+    scores_at = seats_at + 4 * room
+    for phase in range(3):
+        out[start + phase] = game.phase == phase
+    if room > seats:
+        zero(out, played_at + NUM_CARDS * seats, NUM_CARDS * (room - seats))
+    zero(out, trump_at, scores_at + 2 * room + 1 - trump_at)
 
-    # Cards.
+    # All that there is of every seat in one loop: several short ones would be compiled to slow vector code.
     hand = game.hands[seat]
     seen = hand
+    voids = np.int64(0)
     for relative in range(seats):
-        cards = game.played[(seat + relative) % seats]
+        other = wrapped(seat + relative, seats)
+        cards = game.played[other]
         seen |= cards
-        spread(out, at + NUM_CARDS * relative, relabel_mask(cards, order))
-    at += NUM_CARDS * room
-    spread(out, at, relabel_mask(hand, order))
-    at += NUM_CARDS
-    table = np.int64(0)
-    for place in range(game.num_played - game.in_trick, game.num_played):
-        table |= np.int64(1) << np.int64(game.order[place])
-    spread(out, at, relabel_mask(table, order))
-    at += NUM_CARDS
+        spread_word(out, played_at + NUM_CARDS * relative, relabel_mask(cards, order))
+        voids |= relabel_suits(np.int64(game.voids[other]), order) << (NUM_SUITS * relative)
+        bid, tricks, score = np.int64(game.bids[other]), np.int64(game.tricks[other]), np.int64(game.scores[other])
+        if bid != NONE:
+            out[bids_at + relative * bids + bid] = 1
+            out[needed_at + relative * bids + max(bid - tricks, 0)] = 1
+        out[tricks_at + relative] = tricks
+        # A shift to positive numbers and a multiplication stand for the division, which would cost far more.
+        coarse = (((score + unit // 2 + _SHIFT * unit) * reciprocal) >> 32) - _SHIFT
+        out[scores_at + relative] = coarse
+        out[scores_at + room + relative] = score - coarse * unit
+
+    # Whole words: what one writes past its end is overwritten by the next, and by the ones set after the last.
     if game.turned_up != NONE:
         seen |= np.int64(1) << np.int64(game.turned_up)
-    spread(out, at, relabel_mask(top_cards(hand, _PACK & ~seen), order))
-    at += NUM_CARDS
+    winners = np.int64(0)
     if game.in_trick > 0:
         winners = legal_cards_of(game, seat) & winning_cards(np.int64(game.best_card), np.int64(game.trump))
-        spread(out, at, relabel_mask(winners, order))
-    at += NUM_CARDS
+    spread_word(out, voids_at, voids)
+    spread_word(out, hand_at, relabel_mask(hand, order))
+    spread_word(out, hand_at + NUM_CARDS, relabel_mask(game.table, order))
+    spread_word(out, hand_at + 2 * NUM_CARDS, relabel_mask(top_cards(hand, _PACK & ~seen), order))
+    spread_word(out, hand_at + 3 * NUM_CARDS, relabel_mask(winners, order))
 
-    # Trump.
     if game.trump != NONE:
-        out[at + ((order >> (2 * game.trump)) & 3)] = 1
-    at += NUM_SUITS
+        out[trump_at + ((order >> (2 * game.trump)) & 3)] = 1
     if game.turned_up >= LO_BLUKE:
-        out[at + NUM_RANKS + game.turned_up - LO_BLUKE] = 1
+        out[trump_at + NUM_SUITS + NUM_RANKS + game.turned_up - LO_BLUKE] = 1
     elif game.turned_up != NONE:
-        out[at + game.turned_up % NUM_RANKS] = 1
-    at += NUM_RANKS + 2
-
-    # Bids and tricks.
-    for relative in range(seats):
-        other = (seat + relative) % seats
-        bid, taken = np.int64(game.bids[other]), np.int64(game.tricks[other])
-        if bid != NONE:
-            out[at + relative * (most + 1) + bid] = 1
-            out[at + (room + relative) * (most + 1) + max(bid - taken, 0)] = 1
-        out[at + 2 * room * (most + 1) + relative] = taken
-        voids = relabel_suits(np.int64(game.voids[other]), order)
-        for suit in range(NUM_SUITS):
-            out[at + 2 * room * (most + 1) + room + relative * NUM_SUITS + suit] = (voids >> suit) & 1
-    at += 2 * room * (most + 1) + room + room * NUM_SUITS
-    out[at + game.hand_size - 1] = 1
-    at += most
-
-    # Seats.
-    out[at + (game.dealer - seat) % seats] = 1
-    at += room
+        out[trump_at + NUM_SUITS + game.turned_up % NUM_RANKS] = 1
+    out[size_at + game.hand_size - 1] = 1
+    out[seats_at + wrapped(game.dealer - seat + seats, seats)] = 1
     if game.phase != OVER:
-        out[at + (game.leader - seat) % seats] = 1
-        out[at + room + (game.seat - seat) % seats] = 1
+        out[seats_at + room + wrapped(game.leader - seat + seats, seats)] = 1
+        out[seats_at + 2 * room + wrapped(game.seat - seat + seats, seats)] = 1
     if game.best_seat != NONE:
-        out[at + 2 * room + (game.best_seat - seat) % seats] = 1
-    at += 3 * room
-
-    # The match.
-    for relative in range(seats):
-        score = np.int64(game.scores[(seat + relative) % seats])
-        coarse = (score + unit // 2) // unit
-        out[at + relative] = coarse
-        out[at + room + relative] = score - coarse * unit
-    at += 2 * room
-    out[at] = rules.num_hands - game.hand_number
+        out[seats_at + 3 * room + wrapped(game.best_seat - seat + seats, seats)] = 1
+    out[scores_at + 2 * room] = rules.num_hands - game.hand_number
 
 
-@inlined
-def encode_state(rules, game, seat, order, layout, out):
+@subroutine
+def encode_state(rules, game, seat, order, layout, out, start):
     """Writes the observation of `seat`, then the hands of the seats to its left, in turn."""
     seats = np.int64(rules.num_players)
-    room = layout[0]
-    size = len(out) - NUM_CARDS * (room - 1)
-    encode(rules, game, seat, order, layout, out[:size])
-    out[size:] = 0
+    room, most, _, _ = layout
+    encode(rules, game, seat, order, layout, out, start)
+    at = start + observation_size(room, most)
+    zero(out, at, NUM_CARDS * (room - 1))
     for relative in range(1, seats):
-        cards = relabel_mask(game.hands[(seat + relative) % seats], order)
-        spread(out, size + NUM_CARDS * (relative - 1), cards)
+        cards = relabel_mask(game.hands[wrapped(seat + relative, seats)], order)
+        spread(out, at + NUM_CARDS * (relative - 1), cards)
 
 
 @inlined
-def encode_mask(phase, legal, out):
-    """Writes legal decisions (already relabelled) as an action mask."""
-    if phase == BID:
-        out[:] = 0
-        for bid in range(len(out) - BID_BASE):
-            out[BID_BASE + bid] = (legal >> bid) & 1
-    else:
-        spread(out, 0, legal)
-        out[BID_BASE:] = 0
+def encode_mask(phase, legal, most, out, start):
+    """Writes legal decisions (already relabelled) as an action mask into `out` from index `start`."""
+    cards = legal if phase == PLAY else 0
+    bids = legal if phase == BID else 0
+    spread(out, start, cards)
+    for bid in range(most + 1):
+        out[start + BID_BASE + bid] = (bids >> bid) & 1
 
 
 @inlined
@@ -174,22 +181,22 @@ def relabel_legal(game, legal, order):
 def observe(rules, games, index, seat, canonical, layout, out):
     """Writes the observation of any seat of one game into `out`; see `encode`."""
     game = games[index]
-    encode(rules[0], game, seat, order_for(game, seat, canonical), layout, out)
+    encode(rules[0], game, seat, order_for(game, seat, canonical), layout, out, 0)
 
 
 @kernel
-def observe_mask(rules, games, index, seat, canonical, out):
+def observe_mask(rules, games, index, seat, canonical, layout, out):
     """Writes the action mask of any seat of one game; all zero for a seat that is not to act."""
     game = games[index]
     if seat != game.seat:
         out[:] = 0
         return
     legal = relabel_legal(game, legal_bits(rules[0], game), order_for(game, seat, canonical))
-    encode_mask(game.phase, legal, out)
+    encode_mask(game.phase, legal, layout[1], out, 0)
 
 
 @kernel
 def observe_state(rules, games, index, seat, canonical, layout, out):
     """Writes the perfect-information state as `seat` sees it; see `encode_state`."""
     game = games[index]
-    encode_state(rules[0], game, seat, order_for(game, seat, canonical), layout, out)
+    encode_state(rules[0], game, seat, order_for(game, seat, canonical), layout, out, 0)

@@ -34,14 +34,19 @@ _STAMP = _source_stamp()
 
 def kernel(function: Callable) -> Any:
     """Compiles a function on its first call, without the interpreter lock, and caches it on disk."""
-    dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
+    dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     dispatcher._cache._cache_file._source_stamp = _STAMP
     return dispatcher
 
 
-def inlined(function: Callable) -> Any:
+def subroutine(function: Callable) -> Any:
     """Compiles a function that only kernels call."""
-    return numba.njit(nogil=True)(function)
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def inlined(function: Callable) -> Any:
+    """Compiles a small function into each of its callers."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 class _Notice(event.Listener):

@@ -68,6 +68,7 @@ def put_card(rules, game, card):
     bit = np.int64(1) << card
     game.hands[seat] &= ~bit
     game.played[seat] |= bit
+    game.table |= bit
     game.order[game.num_played] = card
     game.num_played += 1
     if game.in_trick == 0:
@@ -94,6 +95,7 @@ def end_trick(game, seats):
     game.leader = game.best_seat
     game.seat = game.best_seat
     game.in_trick = 0
+    game.table = 0
     game.led = NONE
     game.best_card = NONE
     game.best_seat = NONE

@@ -6,7 +6,7 @@ import numpy as np
 
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.deal import deal_hand
-from bluke_env.engine.jit import inlined
+from bluke_env.engine.jit import inlined, subroutine
 from bluke_env.engine.state import NONE, OVER
 
 
@@ -18,7 +18,7 @@ def points(rules, bid, tricks):
     return rules.points_per_trick * bid + rules.points_per_overtrick * (tricks - bid)
 
 
-@inlined
+@subroutine
 def score_hand(rules, game):
     """Scores the hand just played out, keeps it as the last hand, and deals the next or ends the match."""
     seats = np.int64(rules.num_players)

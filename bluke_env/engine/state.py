@@ -25,6 +25,7 @@ GAME = np.dtype(
         ("key", np.uint64),  # what every deal of the match is drawn from
         ("hands", np.int64, _SEATS),  # masks of the cards held
         ("played", np.int64, _SEATS),  # masks of the cards played in this hand
+        ("table", np.int64),  # mask of the cards of the current trick
         ("scores", np.int32, _SEATS),
         ("hand_number", np.int16),  # 0-based
         ("phase", np.int8),
