@@ -84,9 +84,7 @@ def connect_four_loop(seed: int) -> Callable[[], int]:
 
     The steps with None that end a game take time but are not counted: nobody decides anything in them.
     """
-    os.environ.setdefault(
-        "PYGAME_HIDE_SUPPORT_PROMPT", "1"
-    )  # connect_four imports pygame even to play unseen
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # connect_four imports pygame even to play unseen
     from pettingzoo.classic.connect_four import connect_four
 
     rng = Random(seed)
@@ -108,9 +106,7 @@ PEERS: dict[str, Callable[[int], Callable[[], int]]] = {
 }
 
 
-def measure_peer(
-    name: str, *, seed: int = 0, seconds: float = 2.0, repeats: int = 5
-) -> tuple[Rate | None, str]:
+def measure_peer(name: str, *, seed: int = 0, seconds: float = 2.0, repeats: int = 5) -> tuple[Rate | None, str]:
     """Measures one of `PEERS`, in decisions per second.
 
     Returns:
@@ -171,9 +167,7 @@ def main() -> None:
     timing.print_machine()
     rates = []
     for name in PEERS:
-        rate, reason = measure_peer(
-            name, seed=arguments.seed, seconds=arguments.seconds, repeats=arguments.repeats
-        )
+        rate, reason = measure_peer(name, seed=arguments.seed, seconds=arguments.seconds, repeats=arguments.repeats)
         if rate is None:
             print(f"{name}: {reason}")
         else:

@@ -59,9 +59,7 @@ class Ratio:
     maximum: float
 
 
-def measure(
-    name: str, unit: str, function: Callable[[], int], *, seconds: float = 2.0, repeats: int = 5
-) -> Rate:
+def measure(name: str, unit: str, function: Callable[[], int], *, seconds: float = 2.0, repeats: int = 5) -> Rate:
     """Measures how many units of work a second `function` does.
 
     Args:
@@ -100,9 +98,7 @@ def ratio(rate: Rate, peer: Rate) -> Ratio:
         ValueError: The two count different units.
     """
     if rate.unit != peer.unit:
-        raise ValueError(
-            f"{rate.name} counts {rate.unit} and {peer.name} counts {peer.unit}: only equal units compare"
-        )
+        raise ValueError(f"{rate.name} counts {rate.unit} and {peer.name} counts {peer.unit}: only equal units compare")
     return Ratio(
         rate.name,
         peer.name,
@@ -186,9 +182,7 @@ def write_json(path: Path, rates: Sequence[Rate], ratios: Sequence[Ratio] = (), 
 
 def parser(description: str) -> argparse.ArgumentParser:
     """The command line that every benchmark shares: `--seed`, `--seconds`, `--repeats`, `--json`."""
-    result = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     result.add_argument("--seed", type=int, default=0, help="seed of every generator in the benchmark")
     result.add_argument("--seconds", type=_seconds, default=2.0, help="least duration of one repeat")
     result.add_argument("--repeats", type=_repeats, default=5, help="repeats of each measurement")

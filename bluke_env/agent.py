@@ -57,7 +57,9 @@ class Turn:
         """Returns what the seats see in a given layout, with canonical or fixed suits."""
         n = len(self.views)
         encoded = Encoded(
-            np.empty((n, layout.size), np.int8), np.empty((n, layout.num_actions), np.int8), np.empty(n, np.int16)
+            np.empty((n, layout.size), np.int8),
+            np.empty((n, layout.num_actions), np.int8),
+            np.empty(n, np.int16),
         )
         flat = encoded.observations.reshape(-1), encoded.masks.reshape(-1), encoded.orders
         encode_views(self.rules.record(), self.views, canonical, layout.record, *flat)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from bluke_env.engine.batch import (
 from bluke_env.engine.deal import start_games
 from bluke_env.engine.random import hash_words
 from bluke_env.engine.state import GAME, OVER
-from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
+from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_integer, checked_seed
 from bluke_env.game import Game
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
 from bluke_env.rules import Rules
@@ -39,9 +40,10 @@ class BatchGame:
         num_games: Games in the batch, n.
         seed: The deals depend on (seed, game number) alone; None draws a fresh seed.
         numbers: Which games of the seed the batch begins with, uint64 [n]; 0, 1, 2, ... by default.
-        autoreset: When a match ends, its slot goes on at once with the game numbered n further. Otherwise the slot stays
-            over: seat -1, an all-zero mask, actions ignored.
-        suit_order: "fixed", or "canonical" for suits relabelled for the seat to act, in observations, masks and actions.
+        autoreset: When a match ends, its slot goes on at once with the game numbered n further. Otherwise the slot
+            stays over: seat -1, an all-zero mask, actions ignored.
+        suit_order: "fixed", or "canonical" for suits relabelled for the seat to act, in observations, masks and
+            actions.
         layout: The layout of the observations, if wider than the rules need.
         num_threads: Threads that step parts of the batch at the same time.
 
@@ -69,8 +71,10 @@ class BatchGame:
         layout: ObservationLayout | None = None,
         num_threads: int = 1,
     ) -> None:
+        if not isinstance(rules, Rules):
+            raise ValueError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
         self.rules = rules
-        self.num_games = 1 + checked_index("num_games - 1", num_games - 1, 1 << 31)
+        self.num_games = checked_integer("num_games", num_games, 1, 1 << 31)
         self.layout = ObservationLayout.of(rules) if layout is None else layout
         self.layout.check(rules)
         self._canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
@@ -85,9 +89,9 @@ class BatchGame:
         self.rewards = np.zeros((n, players), np.int32)
         self.dones = np.zeros(n, np.bool_)
         self.final_scores = np.zeros((n, players), np.int32)
-        threads = 1 + checked_index("num_threads - 1", num_threads - 1, 1024)
+        threads = checked_integer("num_threads", num_threads, 1, 1024)
         cuts = np.linspace(0, n, min(threads, n) + 1).astype(int)
-        self._parts = [slice(low, high) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+        self._parts = [slice(low, high) for low, high in pairwise(cuts)]
         self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
         self.reset(seed, numbers=numbers)
 
@@ -138,35 +142,32 @@ class BatchGame:
                 was changed.
             ValueError: The array has another shape or no integer dtype. No game was changed.
         """
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have dtype {actions.dtype} and shape {actions.shape}, but they must be integers "
-                f"of shape ({self.num_games},)"
-            )
-        illegal = first_illegal(self._slots, actions)
+        ids = _checked_actions(actions, self.num_games)
+        illegal = first_illegal(self._slots, ids)
         if illegal >= 0:
             raise self._refusal(illegal, actions[illegal])
         if self._pool is None:
-            self._step_part(actions, self._parts[0])
+            self._step_part(ids, self._parts[0])
         else:
-            list(self._pool.map(lambda part: self._step_part(actions, part), self._parts))
+            list(self._pool.map(lambda part: self._step_part(ids, part), self._parts))
 
     def _step_part(self, actions: np.ndarray, part: slice) -> None:
         step_all(
             self._facts, self._games[part], self._slots[part], actions[part], self._seed, self._stride,
-            self._canonical, self.layout.record, self.observations[part].reshape(-1), self.masks[part].reshape(-1), self.seats[part],
-            self.rewards[part], self.dones[part], self.final_scores[part],
+            self._canonical, self.layout.record, self.observations[part].reshape(-1),
+            self.masks[part].reshape(-1), self.seats[part], self.rewards[part], self.dones[part],
+            self.final_scores[part],
         )  # fmt: skip
 
     def _refusal(self, index: int, action: Any) -> IllegalAction:
         game = self.game(index)
         order = "canonical" if self._canonical else "fixed"
-        legal = np.flatnonzero(game.action_mask(suit_order=order)).tolist()
-        labels = "" if not self._canonical else ", in the seat's own suit labels"
+        mask = game.action_mask(suit_order=order)
+        legal = ", ".join(f"{legal} ({action_text(legal)})" for legal in np.flatnonzero(mask).tolist())
+        labels = " in its own suit labels" if self._canonical else ""
         return IllegalAction(
-            f"action {action} of game {index} is illegal: seat {game.current_player}'s legal actions are "
-            f"{', '.join(f'{legal_action} ({action_text(legal_action)})' for legal_action in legal)}{labels}"
+            f"action {action} of game {index} is illegal: seat {game.current_player}'s legal actions{labels} "
+            f"are {legal}"
         )
 
     def random_actions(self, state: np.ndarray) -> np.ndarray:
@@ -177,29 +178,67 @@ class BatchGame:
 
         Returns:
             int64 [n], 0 where the match is over.
+
+        Raises:
+            ValueError: The state is no such array.
         """
+        _check_array("the random state", state, np.uint64, (1,))
         actions = np.empty(self.num_games, np.int64)
         state[0] = random_actions(self._slots, state[0], actions)
         return actions
 
     def states(self, out: np.ndarray | None = None) -> np.ndarray:
-        """Returns the perfect-information state of every seat to act, int8 [n, layout.state_size]."""
-        out = np.empty((self.num_games, self.layout.state_size), np.int8) if out is None else out
+        """Returns the perfect-information state of every seat to act, int8 [n, layout.state_size].
+
+        Args:
+            out: An array of that shape and dtype to write it into; a new one by default.
+
+        Raises:
+            ValueError: `out` is no such array.
+        """
+        shape = self.num_games, self.layout.state_size
+        out = np.empty(shape, np.int8) if out is None else out
+        _check_array("out", out, np.int8, shape)
         states_all(self._facts, self._games, self._slots, self.layout.record, out.reshape(-1))
         return out
 
     def views(self, indices: np.ndarray | None = None) -> np.ndarray:
-        """Returns copies of games (all by default) with what the seat to act cannot know taken out, `GAME` [m]."""
-        indices = np.arange(self.num_games) if indices is None else np.asarray(indices, np.int64)
+        """Returns copies of games (all by default) with what the seat to act cannot know taken out, `GAME` [m].
+
+        Raises:
+            ValueError: `indices` holds something else than places in the batch.
+        """
+        indices = np.arange(self.num_games) if indices is None else self._checked_indices(indices)
         out = np.zeros(len(indices), GAME)
         views_all(self._games, indices, out)
         return out
 
     def relabel_actions(self, actions: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        """Turns action ids [m] for real cards of the games `indices` [m] into those of the batch's suit order."""
+        """Turns action ids [m] for real cards of the games `indices` [m] into those of the batch's suit order.
+
+        Raises:
+            ValueError: The arrays do not hold integers of the same shape, or `indices` no places in the batch.
+        """
+        indices = self._checked_indices(indices)
         out = np.empty(len(indices), np.int64)
-        relabelled_actions(self._slots, np.asarray(indices, np.int64), actions, out)
+        relabelled_actions(self._slots, indices, _checked_actions(actions, len(indices)), out)
         return out
+
+    def _checked_indices(self, indices: np.ndarray) -> np.ndarray:
+        indices = np.asarray(indices)
+        whole = indices.ndim == 1 and indices.dtype.kind in "iu"
+        if not whole or ((indices < 0) | (indices >= self.num_games)).any():
+            raise ValueError(
+                f"indices are {indices!r}, but they must be a row of integers from 0 to {self.num_games - 1}"
+            )
+        return np.array(indices, np.int64)
+
+    @property
+    def records(self) -> np.ndarray:
+        """The games themselves, `GAME` [n] (perfect information), to be read only."""
+        records = self._games.view()
+        records.flags.writeable = False
+        return records
 
     def game(self, index: int) -> Game:
         """Returns a copy of one game."""
@@ -213,5 +252,24 @@ class BatchGame:
 
 
 def derive_seed(*parts: int) -> int:
-    """Hashes non-negative integers to one seed, so that seeds for several purposes never share a stream."""
+    """Hashes integers in [0, 2**64) to one seed, so that seeds for several purposes never share a stream."""
+    for part in parts:
+        checked_index("a part of a seed", int(part) if isinstance(part, bool) else part, 1 << 64)
     return int(hash_words(np.array(parts, np.uint64)))
+
+
+def _checked_actions(actions: Any, count: int) -> np.ndarray:
+    """Returns a copy in the one form that the kernels are compiled for."""
+    actions = np.asarray(actions)
+    if actions.shape != (count,) or actions.dtype.kind not in "iu":
+        raise ValueError(
+            f"actions have dtype {actions.dtype} and shape {actions.shape}, but they must be integers "
+            f"of shape ({count},)"
+        )
+    return np.array(actions, np.int64)
+
+
+def _check_array(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
+    fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
+    if not (fits and array.flags.c_contiguous and array.flags.writeable):
+        raise ValueError(f"{name} must be a writable contiguous {dtype.__name__} array of shape {shape}")

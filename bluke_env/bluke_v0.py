@@ -7,7 +7,8 @@ env = bluke_v0.env(num_players=4)
 env.reset(seed=7)
 for agent in env.agent_iter():
     observation, reward, termination, truncation, info = env.last()
-    action = None if termination else env.action_space(agent).sample(observation["action_mask"])
+    done = termination or truncation
+    action = None if done else env.action_space(agent).sample(observation["action_mask"])
     env.step(action)
 ```
 """
@@ -39,8 +40,8 @@ from bluke_env.rules import Rules
 REWARDS = ("points", "margin", "win")
 
 _SINCE_RESET = (
-    "agents", "num_agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations",
-    "infos", "game", "_ready_observation",
+    "agents", "num_agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations",
+    "truncations", "infos", "game", "_ready_observation",
 )  # fmt: skip
 """What there is from the first `reset` on."""
 
@@ -55,22 +56,24 @@ class ActionSpace(spaces.Discrete):
     Sampling a legal action would otherwise take longer than all the rest of a step.
     """
 
-    def sample(self, mask: Any = None, **options: Any) -> np.int64:
-        """Returns a uniformly random action, with an int8 `mask` one of those that are 1 there."""
-        if not options and isinstance(mask, np.ndarray) and mask.dtype == np.int8 and mask.shape == (self.n,):
+    def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
+        """Returns a uniformly random action; with an int8 `mask`, one of those that are 1 there."""
+        if probability is not None:
+            return super().sample(mask, probability)
+        if isinstance(mask, np.ndarray) and mask.dtype == np.int8 and mask.shape == (self.n,):
             legal = mask.nonzero()[0]
             if len(legal) > 0:
                 return legal[self.np_random.integers(len(legal))]
-        return super().sample(mask, **options)
+        return super().sample(mask)
 
 
 def env(rules: Rules | None = None, **options: Any) -> raw_env:
     """Returns the environment; the arguments are those of `raw_env`.
 
-    PettingZoo's usual wrappers are not stacked on top: each of them halves the rate, and `raw_env` makes their
-    checks itself (order of calls, actions out of bounds, illegal actions) and refuses with an exception. To have an
-    illegal action end the match for a penalty instead, add the wrapper for that, from `pettingzoo.utils.wrappers`:
-    `TerminateIllegalWrapper(bluke_v0.env(), illegal_reward=-100)`.
+    PettingZoo's usual wrappers are not stacked on top: each of them halves the rate, and `raw_env` makes
+    their checks itself (order of calls, actions out of bounds, illegal actions) and raises an exception.
+    To have an illegal action end the match for a penalty instead, add the wrapper for that, which stands in
+    `pettingzoo.utils.wrappers`: `TerminateIllegalWrapper(bluke_v0.env(), illegal_reward=-100)`.
     """
     return raw_env(rules, **options)
 
@@ -78,12 +81,12 @@ def env(rules: Rules | None = None, **options: Any) -> raw_env:
 class raw_env(AECEnv):
     """Matches of Bluke for agents `player_0`, `player_1`, ..., one decision at a time.
 
-    An observation is a dictionary of `observation`, float32 [layout.size] in [-1, 1] (`layout.decode` turns it
-    back into facts), and `action_mask`, int8 [layout.num_actions]: 1 where legal; all 0 for an agent that is not to
-    act; all 1 when the match is over, where None is the only action. Actions 0..53 play that card, 54 + b bids b
-    tricks. An agent's info holds numbers: `hand_number` (from 0), `hand_size`, its `bid` (-1 before it is made),
-    `tricks` taken in this hand and `score`. Arrays and infos that were handed out never change, and writing to them
-    changes nothing here.
+    An observation is a dictionary of `observation`, float32 [layout.size] in [-1, 1] (`layout.decode` turns
+    it back into facts), and `action_mask`, int8 [layout.num_actions]: 1 where legal; all 0 for an agent that
+    is not to act; all 1 when the match is over, where None is the only action. Actions 0..53 play that card,
+    54 + b bids b tricks. An agent's info holds numbers: `hand_number` (from 0), `hand_size`, its `bid` (-1
+    before it is made), `tricks` taken in this hand and `score`. Arrays and infos that were handed out never
+    change, and writing to them changes nothing here.
 
     The environment may be copied and pickled at any time.
 
@@ -92,12 +95,12 @@ class raw_env(AECEnv):
             `bluke_lead`, `points_per_trick`, `points_per_overtrick`. The standard game for four by default.
         hand_size: Matches of a single hand of so many cards, laid out as the whole match is; None for whole
             matches.
-        reward: When a hand is scored, its "points", or the "margin" of them over the mean of the others'; or at the
-            end of the match only, the "win": 1 for the winner, an equal share for several.
-        suit_order: "fixed", or "canonical" for suits relabelled for the observing agent, in observations, masks and
-            actions alike. Rendering and `game` speak of the real cards.
-        render_mode: None; "ansi": `render` returns text; "human": the text is printed at every reset and step.
-            Rendering is for spectators: it shows all hands.
+        reward: When a hand is scored, its "points", or the "margin" of them over the mean of the others'; or
+            at the end of the match only, the "win": 1 for the winner, an equal share for several.
+        suit_order: "fixed", or "canonical" for suits relabelled for the observing agent, in observations,
+            masks and actions alike. Rendering and `game` speak of the real cards.
+        render_mode: None; "ansi": `render` returns text; "human": the text is printed at every reset and
+            step. Rendering is for spectators: it shows all hands.
         **fields_of_rules: See `rules`.
 
     Attributes:
@@ -138,9 +141,7 @@ class raw_env(AECEnv):
         self.suit_order = checked_choice("suit_order", suit_order, SUIT_ORDERS)
         modes = (None, *self.metadata["render_modes"])
         if render_mode not in modes:
-            raise ValueError(
-                f"render_mode is {render_mode!r}, but it must be one of {', '.join(map(str, modes))}"
-            )
+            raise ValueError(f"render_mode is {render_mode!r}, but it must be one of {', '.join(map(str, modes))}")
         self.render_mode = render_mode
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         observation_space = spaces.Dict(
@@ -245,9 +246,7 @@ class raw_env(AECEnv):
         if self.render_mode == "human":
             self.render()
 
-    def last(
-        self, observe: bool = True
-    ) -> tuple[dict[str, np.ndarray] | None, float, bool, bool, dict[str, int]]:
+    def last(self, observe: bool = True) -> tuple[dict[str, np.ndarray] | None, float, bool, bool, dict[str, int]]:
         """Returns what the selected agent has to know before its step.
 
         Args:
@@ -271,16 +270,12 @@ class raw_env(AECEnv):
 
     def _selected(self) -> str:
         if not self.agents:
-            raise gymnasium.error.ResetNeeded(
-                "the match is over and all agents are done: call reset() for another"
-            )
+            raise gymnasium.error.ResetNeeded("the match is over and all agents are done: call reset() for another")
         return self.agent_selection
 
     def _was_dead_step(self, action: int | None) -> None:
         if action is not None:
-            raise ValueError(
-                f"{self.agent_selection} is done, so its only action is None, but {action!r} was given"
-            )
+            raise ValueError(f"{self.agent_selection} is done, so its only action is None, but {action!r} was given")
         super()._was_dead_step(action)
 
     def _pay(self) -> None:
@@ -353,9 +348,7 @@ class raw_env(AECEnv):
         elif not self._warned:
             self._warned = True
             modes = " or ".join(f'render_mode="{mode}"' for mode in self.metadata["render_modes"])
-            warnings.warn(
-                f"render() shows nothing without a mode: make the environment with {modes}", stacklevel=2
-            )
+            warnings.warn(f"render() shows nothing without a mode: make the environment with {modes}", stacklevel=2)
         return None
 
     def close(self) -> None:
@@ -367,19 +360,13 @@ def _chosen_rules(rules: Rules | None, changes: dict[str, Any]) -> Rules:
     for name in changes:
         if name not in known:
             others = "rules, hand_size, reward, suit_order, render_mode"
-            raise TypeError(
-                f"{name!r} is no option of bluke_v0: the options are {others}, {', '.join(known)}"
-            )
+            raise TypeError(f"{name!r} is no option of bluke_v0: the options are {others}, {', '.join(known)}")
     if rules is None:
         return Rules(**changes)
     if changes:
-        raise TypeError(
-            f"rules and {', '.join(changes)} are both given: put {', '.join(changes)} into the rules"
-        )
+        raise TypeError(f"rules and {', '.join(changes)} are both given: put {', '.join(changes)} into the rules")
     if not isinstance(rules, Rules):
-        raise TypeError(
-            f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)"
-        )
+        raise TypeError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
     return rules
 
 
@@ -389,8 +376,8 @@ def _single_hands(rules: Rules, hand_size: int | None) -> Rules:
     whole = isinstance(hand_size, int | np.integer) and not isinstance(hand_size, bool)
     if not whole or not 1 <= hand_size <= rules.most_cards:
         raise ValueError(
-            f"hand_size is {hand_size!r}, but it must be a whole number from 1 to {rules.most_cards}, the most "
-            "cards of the schedule, or None for whole matches"
+            f"hand_size is {hand_size!r}, but it must be a whole number from 1 to {rules.most_cards}, "
+            "the most cards of the schedule, or None for whole matches"
         )
     return rules.hands_of(int(hand_size))
 

@@ -22,7 +22,7 @@ SUITS = "CDHS"
 SUIT_SYMBOLS = "♣♦♥♠"
 SUIT_NAMES = ("clubs", "diamonds", "hearts", "spades")
 
-_TEXTS = tuple(rank + suit for suit in SUITS for rank in RANKS) + ("LB", "HB")
+_TEXTS = (*(rank + suit for suit in SUITS for rank in RANKS), "LB", "HB")
 _IDS = {text: card for card, text in enumerate(_TEXTS)}
 
 

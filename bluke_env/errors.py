@@ -28,8 +28,8 @@ def checked_seed(seed: Any) -> int:
     return number
 
 
-def checked_index(name: str, value: Any, count: int) -> int:
-    """Returns an integer in [0, count).
+def checked_integer(name: str, value: Any, low: int, high: int) -> int:
+    """Returns an integer from `low` to `high`, both included.
 
     Raises:
         ValueError: It is no such integer.
@@ -37,10 +37,19 @@ def checked_index(name: str, value: Any, count: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        number = -1
-    if isinstance(value, bool) or not 0 <= number < count:
-        raise ValueError(f"{name} is {value!r}, but it must be a whole number from 0 to {count - 1}")
+        number = low - 1
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ValueError(f"{name} is {value!r}, but it must be a whole number from {low} to {high}")
     return number
+
+
+def checked_index(name: str, value: Any, count: int) -> int:
+    """Returns an integer in [0, count).
+
+    Raises:
+        ValueError: It is no such integer.
+    """
+    return checked_integer(name, value, 0, count - 1)
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -313,7 +313,15 @@ class Game:
             seat = self.current_player or 0
         canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
         mask = np.empty(self.layout.num_actions, np.int8)
-        observe_mask(self._facts, self._record, 0, checked_index("seat", seat, self.num_players), canonical, self.layout.record, mask)
+        observe_mask(
+            self._facts,
+            self._record,
+            0,
+            checked_index("seat", seat, self.num_players),
+            canonical,
+            self.layout.record,
+            mask,
+        )
         return mask
 
     def _written(self, kernel: Any, seat: int, suit_order: str, size: int) -> np.ndarray:
@@ -387,7 +395,9 @@ def _optional(value: Any) -> int | None:
 def _checked_deals(rules: Rules, deals: Iterable[Deal]) -> tuple[Deal, ...]:
     checked = tuple(_checked_deal(rules, number, deal) for number, deal in enumerate(deals))
     if len(checked) != rules.num_hands:
-        raise ValueError(f"{len(checked)} deals were given, but the schedule has {rules.num_hands} hands: give one for each")
+        raise ValueError(
+            f"{len(checked)} deals were given, but the schedule has {rules.num_hands} hands: give one for each"
+        )
     return checked
 
 
@@ -399,7 +409,9 @@ def _checked_deal(rules: Rules, number: int, deal: Deal) -> Deal:
     hands = tuple(tuple(checked_index(f"a card of {where}", card, NUM_CARDS) for card in hand) for hand in deal.hands)
     if len(hands) != rules.num_players or any(len(hand) != planned.cards for hand in hands):
         sizes = ", ".join(str(len(hand)) for hand in hands)
-        raise ValueError(f"{where} has hands of {sizes} cards, but {rules.num_players} hands of {planned.cards} are due")
+        raise ValueError(
+            f"{where} has hands of {sizes} cards, but {rules.num_players} hands of {planned.cards} are due"
+        )
     if (deal.turned_up is None) != planned.no_trump:
         due = "no card is turned up in this hand" if planned.no_trump else "a card must be turned up in this hand"
         raise ValueError(f"{where} turns up {deal.turned_up!r}, but {due}")

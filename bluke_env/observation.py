@@ -16,7 +16,8 @@ import numpy as np
 
 from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
 from bluke_env.engine.step import BID_BASE
-from bluke_env.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
+from bluke_env.errors import checked_integer
+from bluke_env.rules import MAX_PLAYERS, MAX_POINTS, MIN_PLAYERS, Rules
 
 SUIT_ORDERS = ("fixed", "canonical")
 
@@ -68,17 +69,17 @@ class ObservationLayout:
         return cls(rules.num_players, rules.most_cards, max(1, math.ceil(rules.most_points / 127)))
 
     def __post_init__(self) -> None:
-        if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
-            raise ValueError(f"a layout has {MIN_PLAYERS} to {MAX_PLAYERS} seats, not {self.num_players}")
+        checked_integer("the layout's num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
+        checked_integer("the layout's most_cards", self.most_cards, 1, NUM_CARDS // MIN_PLAYERS)
+        checked_integer("the layout's score_unit", self.score_unit, 1, math.ceil(MAX_POINTS / 127))
 
     def check(self, rules: Rules) -> None:
         """Raises a ValueError if games with these rules do not fit in the layout."""
         needed = ObservationLayout.of(rules)
         for name in ("num_players", "most_cards", "score_unit"):
-            if getattr(needed, name) > getattr(self, name):
-                raise ValueError(
-                    f"the observation layout has {name}={getattr(self, name)}, but the rules need {getattr(needed, name)}"
-                )
+            has, needs = getattr(self, name), getattr(needed, name)
+            if needs > has:
+                raise ValueError(f"the observation layout has {name}={has}, but the rules need {needs}")
 
     @cached_property
     def slices(self) -> dict[str, Slice]:
@@ -86,14 +87,34 @@ class ObservationLayout:
         seats, bids = self.num_players, self.most_cards + 1
         parts: list[tuple[str, tuple[int, ...], int, str]] = [
             ("phase", (3,), 1, "one-hot: bidding, playing, match over"),
-            ("played", (seats, NUM_CARDS), 1, "by seat, the cards it has played in this hand, those on the table too"),
+            (
+                "played",
+                (seats, NUM_CARDS),
+                1,
+                "by seat, the cards it has played in this hand, those on the table too",
+            ),
             ("voids", (seats, NUM_SUITS), 1, "by seat, suits it has shown to hold nothing of"),
             ("hand", (NUM_CARDS,), 1, "the seat's own cards"),
             ("table", (NUM_CARDS,), 1, "the cards of the current trick"),
-            ("top_cards", (NUM_CARDS,), 1, "own cards that no unseen card of their suit (or unseen Bluke) outranks"),
-            ("winning_cards", (NUM_CARDS,), 1, "own playable cards that would take the current trick as it stands"),
+            (
+                "top_cards",
+                (NUM_CARDS,),
+                1,
+                "own cards that no unseen card of their suit (or unseen Bluke) outranks",
+            ),
+            (
+                "winning_cards",
+                (NUM_CARDS,),
+                1,
+                "own playable cards that would take the current trick as it stands",
+            ),
             ("trump", (NUM_SUITS,), 1, "one-hot trump suit, all zero at no trump"),
-            ("turned_up", (NUM_RANKS + 2,), 1, "one-hot rank of the turned-up trump, or Lo Bluke, or Hi Bluke"),
+            (
+                "turned_up",
+                (NUM_RANKS + 2,),
+                1,
+                "one-hot rank of the turned-up trump, or Lo Bluke, or Hi Bluke",
+            ),
             ("bids", (seats, bids), 1, "by seat, one-hot bid, all zero before it is made"),
             ("needed", (seats, bids), 1, "by seat, one-hot tricks still needed to make the bid"),
             ("tricks", (seats,), self.most_cards, "by seat, tricks taken in this hand"),
@@ -115,7 +136,13 @@ class ObservationLayout:
     @cached_property
     def state_slices(self) -> dict[str, Slice]:
         """The slices of the perfect-information state: the observation and the other seats' hands."""
-        hands = Slice("other_hands", self.size, (self.num_players - 1, NUM_CARDS), 1, "the hands of the seats to the left")
+        hands = Slice(
+            "other_hands",
+            self.size,
+            (self.num_players - 1, NUM_CARDS),
+            1,
+            "the hands of the seats to the left",
+        )
         return {**self.slices, "other_hands": hands}
 
     @cached_property
@@ -185,9 +212,7 @@ class ObservationLayout:
         lines = ["| slice | start | stop | shape | divided by | meaning |", "|---|---|---|---|---|---|"]
         for part in self.state_slices.values():
             shape = " × ".join(map(str, part.shape))
-            lines.append(
-                f"| `{part.name}` | {part.start} | {part.stop} | {shape} | {part.divisor} | {part.meaning} |"
-            )
+            lines.append(f"| `{part.name}` | {part.start} | {part.stop} | {shape} | {part.divisor} | {part.meaning} |")
         return "\n".join(lines)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
@@ -11,10 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bluke_env.cards import NUM_CARDS
+from bluke_env.errors import checked_integer
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 15
-MAX_HANDS = 128
+MAX_HANDS = 127
+"""So that the hands left fit one entry of the observation."""
+
 MAX_POINTS = 30_000
 """A bound on what one seat can win or lose in a match, so that scores fit the observation."""
 
@@ -76,10 +78,10 @@ class Rules:
     points_per_overtrick: int = 1
 
     def __post_init__(self) -> None:
-        self._set("num_players", _integer("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS))
-        self._set("min_bid", _integer("min_bid", self.min_bid, 0, 1))
-        self._set("points_per_trick", _integer("points_per_trick", self.points_per_trick, 0, 1000))
-        self._set("points_per_overtrick", _integer("points_per_overtrick", self.points_per_overtrick, 0, 1000))
+        self._set("num_players", checked_integer("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS))
+        self._set("min_bid", checked_integer("min_bid", self.min_bid, 0, 1))
+        self._set("points_per_trick", checked_integer("points_per_trick", self.points_per_trick, 0, 1000))
+        self._set("points_per_overtrick", checked_integer("points_per_overtrick", self.points_per_overtrick, 0, 1000))
         if self.bluke_lead not in BLUKE_LEADS:
             raise ValueError(f"bluke_lead is {self.bluke_lead!r}, but it must be one of {', '.join(BLUKE_LEADS)}")
         schedule = standard_schedule(self.num_players) if self.schedule is None else self.schedule
@@ -100,7 +102,7 @@ class Rules:
         Raises:
             ValueError: There is no preset of that name, or the changed rules are invalid.
         """
-        if name not in PRESETS:
+        if not isinstance(name, str) or name not in PRESETS:
             raise ValueError(f"there is no preset {name!r}: the presets are {', '.join(PRESETS)}")
         return cls(**{**PRESETS[name], **changes})
 
@@ -166,16 +168,6 @@ def _record(rules: Rules) -> np.ndarray:
     return record
 
 
-def _integer(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or not low <= number <= high:
-        raise ValueError(f"{name} is {value!r}, but it must be a whole number from {low} to {high}")
-    return number
-
-
 def _checked_schedule(schedule: Iterable[Any], num_players: int) -> tuple[ScheduledHand, ...]:
     if isinstance(schedule, str) or not isinstance(schedule, Iterable):
         raise ValueError(f"schedule is {schedule!r}, but it must be a list of hands: (cards, no_trump) or cards alone")
@@ -187,7 +179,7 @@ def _checked_schedule(schedule: Iterable[Any], num_players: int) -> tuple[Schedu
 
 def _checked_hand(index: int, hand: Any, num_players: int) -> ScheduledHand:
     cards, no_trump = hand if isinstance(hand, tuple | list) and len(hand) == 2 else (hand, False)
-    cards = _integer(f"the number of cards of hand {index}", cards, 1, NUM_CARDS // num_players)
+    cards = checked_integer(f"the number of cards of hand {index}", cards, 1, NUM_CARDS // num_players)
     if not isinstance(no_trump, bool | np.bool_):
         raise ValueError(f"no_trump of hand {index} is {no_trump!r}, but it must be True or False")
     return ScheduledHand(cards, bool(no_trump) or cards * num_players == NUM_CARDS)

@@ -37,8 +37,8 @@ def facts_of(game, seat):
 def write_view(rules, game, seat, canonical, layout, scale, observation, mask):
     """Writes what a seat sees: the scaled observation and the action mask.
 
-    The mask is all zero for a seat that is not to act, and all one when the match is over: then nothing is left
-    to choose, and learners that mask the logits of last observations get finite numbers.
+    The mask is all zero for a seat that is not to act, and all one when the match is over: then nothing is
+    left to choose, and learners that mask the logits of last observations get finite numbers.
     """
     order = order_for(game, seat, canonical)
     entries = np.empty(len(observation), np.int8)

@@ -7,7 +7,14 @@ import numpy as np
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.bits import nth_set, popcount, zero
 from bluke_env.engine.deal import start_game
-from bluke_env.engine.encode import encode, encode_mask, encode_state, observation_size, order_for, relabel_legal
+from bluke_env.engine.encode import (
+    encode,
+    encode_mask,
+    encode_state,
+    observation_size,
+    order_for,
+    relabel_legal,
+)
 from bluke_env.engine.jit import kernel, subroutine
 from bluke_env.engine.random import bounded, game_key
 from bluke_env.engine.state import BID, NONE, OVER, PLAY
@@ -75,7 +82,20 @@ def first_illegal(slots, actions):
 
 @kernel
 def step_all(
-    rules, games, slots, actions, seed, stride, canonical, layout, observations, masks, seats, rewards, dones, finals
+    rules,
+    games,
+    slots,
+    actions,
+    seed,
+    stride,
+    canonical,
+    layout,
+    observations,
+    masks,
+    seats,
+    rewards,
+    dones,
+    finals,
 ):
     """Applies one legal action to every game that is not over and presents what follows.
 

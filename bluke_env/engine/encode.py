@@ -110,7 +110,11 @@ def encode(rules, game, seat, order, layout, out, start):
         seen |= cards
         spread_word(out, played_at + NUM_CARDS * relative, relabel_mask(cards, order))
         voids |= relabel_suits(np.int64(game.voids[other]), order) << (NUM_SUITS * relative)
-        bid, tricks, score = np.int64(game.bids[other]), np.int64(game.tricks[other]), np.int64(game.scores[other])
+        bid, tricks, score = (
+            np.int64(game.bids[other]),
+            np.int64(game.tricks[other]),
+            np.int64(game.scores[other]),
+        )
         if bid != NONE:
             out[bids_at + relative * bids + bid] = 1
             out[needed_at + relative * bids + max(bid - tricks, 0)] = 1

@@ -22,9 +22,10 @@ def _source_stamp() -> str:
     unnoticed and an outdated engine would keep running.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
+    engine = Path(__file__).parent
+    for path in sorted(engine.parent.rglob("*.py")):
         source = path.read_bytes()
-        if b"bluke_env.engine" in source or path.name in ("cards.py", "rules.py"):
+        if path.parent == engine or b"bluke_env.engine" in source or path.name in ("cards.py", "rules.py"):
             digest.update(source)
     return digest.hexdigest()
 
@@ -72,7 +73,11 @@ class _Notice(event.Listener):
         self._timer = None
         if self._depth > 0 and not self._told:
             self._told = True
-            print("bluke_env: compiling the rules engine, once after an installation ...", file=sys.stderr, flush=True)
+            print(
+                "bluke_env: compiling the rules engine, once after an installation ...",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 event.register("numba:compile", _Notice())

@@ -1,0 +1,110 @@
+"""Checkpoints: one file that holds everything a run needs to go on and an agent needs to play."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from agents.config import TrainConfig
+from agents.network import Network
+from agents.player import NetworkAgent
+from bluke_env import Rules, __version__
+from bluke_env.observation import OBSERVATION_VERSION
+
+FORMAT = "bluke checkpoint"
+
+
+@dataclass
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        iteration: Iterations done.
+        decisions: Decisions played in them.
+        seconds: Wall-clock time spent in them.
+        precision: What the network computes in.
+    """
+
+    iteration: int = 0
+    decisions: int = 0
+    seconds: float = 0.0
+    precision: str = "float32"
+
+
+def save(
+    path: Path, network: Network, optimizer: torch.optim.Optimizer, config: TrainConfig, progress: Progress
+) -> None:
+    """Writes a checkpoint, whole or not at all."""
+    data = {
+        "format": FORMAT,
+        "package": __version__,
+        "observation_version": OBSERVATION_VERSION,
+        "rules": config.rules.to_dict(),
+        "hidden_sizes": list(config.hidden_sizes),
+        "config": config.to_dict(),
+        "progress": vars(progress).copy(),
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        torch.save(data, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def read(path: str | os.PathLike) -> dict[str, Any]:
+    """Reads a checkpoint without running anything that stands in it.
+
+    Raises:
+        ValueError: The file is missing, damaged, no checkpoint, or of another observation version.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no checkpoint at {path}")
+    try:
+        data = torch.load(path, map_location="cpu", weights_only=True)
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        ValueError,
+        KeyError,
+        TypeError,
+        OSError,
+    ) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ValueError(f"{path} is damaged or no checkpoint of this project: {reason}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"{path} is no checkpoint of this project: train.py writes those")
+    if data["observation_version"] != OBSERVATION_VERSION:
+        raise ValueError(
+            f"{path} was trained on observations of version {data['observation_version']}, but this package has "
+            f"version {OBSERVATION_VERSION}: use the package version {data['package']} or train anew"
+        )
+    return data
+
+
+def restored_network(data: dict[str, Any]) -> Network:
+    """Returns the network of a checkpoint."""
+    network = Network(Rules.from_dict(data["rules"]), tuple(data["hidden_sizes"]))
+    network.load_state_dict(data["network"])
+    return network
+
+
+def load(path: str | os.PathLike, device: str = "cpu") -> NetworkAgent:
+    """Returns the network of a checkpoint as an agent.
+
+    Raises:
+        ValueError: The file is missing, damaged, no checkpoint, or of another observation version.
+    """
+    data = read(path)
+    network = restored_network(data).to(device).eval()
+    return NetworkAgent(network, Rules.from_dict(data["rules"]), str(path))

@@ -1,0 +1,1 @@
+"""Showing a match to people."""

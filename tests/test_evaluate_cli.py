@@ -1,0 +1,226 @@
+"""`python -m agents.evaluate`, run as a user runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agents
+from agents import evaluate
+from bluke_env import Rules, bots
+from bluke_env.evaluation import write_json
+
+ROOT = Path(__file__).parent.parent
+
+Report = tuple[str, dict[str, Any], Path]
+"""What the terminal showed, the facts of the JSON file, and its path."""
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "agents.evaluate", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=120)
+
+
+def without_time(path: Path) -> str:
+    """The file's text with the wall-clock time, which stands last, cut off."""
+    head, separator, _ = path.read_text(encoding="utf-8").partition('  "seconds"')
+    assert separator
+    return head
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    path = tmp_path_factory.mktemp("reports") / "report.json"
+    done = run("rule", "--against", "random", "rule", "--deals", 40, "--seed", 3, "--reverse", "--json", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout, json.loads(path.read_text(encoding="utf-8")), path
+
+
+def test_the_report_says_what_was_played(report: Report) -> None:
+    _, facts, path = report
+    assert facts["command"][:5] == ["python -m agents.evaluate", "rule", "--against", "random", "rule"]
+    assert facts["command"][-1] == str(path)
+    assert (facts["deals"], facts["rotations"], facts["seed"]) == (40, 4, 3)
+    assert Rules.from_dict(facts["rules"]) == Rules()
+    pairs = [(comparison["player"], comparison["opponent"]) for comparison in facts["comparisons"]]
+    rule, drawn = ({"name": name, "version": bots.BOTS[name].version} for name in ("rule", "random"))
+    assert pairs == [(rule, drawn), (drawn, rule), (rule, rule)]
+    for comparison in facts["comparisons"]:
+        assert [hand["cards"] for hand in comparison["hands"]] == list(range(13, 0, -1))
+        assert [hand["times"] for hand in comparison["hands"]] == [2] * 12 + [1]
+    assert facts["seconds"] > 0
+    assert facts["versions"]["bluke_env"]
+    assert facts["machine"]["logical_cores"] > 0
+
+
+def test_the_rule_bot_beats_the_random_one_and_equals_itself(report: Report) -> None:
+    ahead, behind, same = (comparison["average"] for comparison in report[1]["comparisons"])
+    for name in ("over_same_seat", "over_opponents"):
+        assert ahead[name]["mean"] > ahead[name]["half_width"] > 0
+        assert behind[name]["mean"] < -behind[name]["half_width"]
+        assert same[name] == {"mean": 0.0, "half_width": 0.0}
+
+
+def test_the_terminal_shows_the_numbers_of_the_report(report: Report) -> None:
+    text, facts, _ = report
+    lines = text.splitlines()
+    assert lines[0].startswith("4 players, 40 deals of each hand size × 4 rotations, seed 3, ")
+    assert facts["machine"]["cpu"] in lines[1]
+    assert f"numpy {facts['versions']['numpy']}" in lines[2]
+    assert max(map(len, lines)) <= 110
+    averages = [line.split() for line in lines if line.startswith("average")]
+    assert len(averages) == len(facts["comparisons"])
+    for row, comparison in zip(averages, facts["comparisons"], strict=True):
+        average = comparison["average"]
+        for place, name in ((1, "over_same_seat"), (4, "over_opponents")):
+            shown = [f"{average[name]['mean']:+.2f}", "±", f"{average[name]['half_width']:.2f}"]
+            assert row[place : place + 3] == shown
+        assert row[7:9] == [f"{average['made']['mean']:.1%}", f"{average['bid']['mean']:.2f}"]
+
+
+def test_the_same_command_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    texts = []
+    for seed in (0, 0, 1):
+        options = ("--deals", 20, "--sizes", 6, 2, "--num-players", 3, "--min-bid", 0, "--seed", seed)
+        done = run("random", "--against", "rule", *options, "--json", path)
+        assert done.returncode == 0, done.stderr
+        texts.append(without_time(path))
+    assert texts[0] == texts[1]
+    comparisons = [json.loads(text.rstrip().rstrip(",") + "}")["comparisons"] for text in texts]
+    assert comparisons[0] != comparisons[2]
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+    rules = json.loads(path.read_text(encoding="utf-8"))["rules"]
+    assert (rules["num_players"], rules["min_bid"]) == (3, 0)
+
+
+BAD_INPUTS = {
+    "an unknown bot": (["nobody"], "nobody"),
+    "an unknown opponent": (["rule", "--against", "random", "nobody"], "nobody"),
+    "a missing checkpoint": (["missing.pt"], "missing.pt"),
+    "a file that is no checkpoint": (["pyproject.toml"], "pyproject.toml"),
+    "no deals": (["rule", "--deals", "0"], "--deals is 0, but an interval needs at least 3 deals"),
+    "half a deal": (["rule", "--deals", "2.5"], "argument --deals: invalid int value: '2.5'"),
+    "16 players": (["rule", "--num-players", "16"], "num_players is 16, but it must be a whole number"),
+    "a size never dealt": (["rule", "--sizes", "14"], "hand sizes: 14 is not in the schedule"),
+    "a negative seed": (["rule", "--seed", "-1"], "seed is -1, but"),
+    "a high lowest bid": (["rule", "--min-bid", "2"], "min_bid is 2, but"),
+    "a folder that is not there": (["rule", "--json", "nowhere/a.json"], "nowhere/a.json cannot be written"),
+    "a folder as the report": (["rule", "--json", "tests"], "tests cannot be written"),
+    "no player": ([], "the following arguments are required: PLAYER"),
+    "an unknown option": (["rule", "--game", "7"], "unrecognized arguments: --game 7"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUTS)
+def test_bad_input_is_refused_in_a_sentence(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, sentence = BAD_INPUTS[case]
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as ended:
+        evaluate.main(arguments)
+    printed = capsys.readouterr()
+    assert ended.value.code == 2
+    assert printed.out == ""
+    assert printed.err.startswith("python -m agents.evaluate: error: ")
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_bad_input_ends_the_program_with_code_2() -> None:
+    done = run("nobody")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "nobody" in done.stderr
+
+
+def no_space(_: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "report.json"
+    write_json(path, {"a": 1})
+    monkeypatch.setattr("os.fsync", no_space)
+    with pytest.raises(OSError, match="No space"):
+        write_json(path, {"a": 2})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"a": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_results_are_shown_even_if_they_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.fsync", no_space)
+    path = tmp_path / "report.json"
+    with pytest.raises(SystemExit) as ended:
+        evaluate.main(["random", "--against", "random", "--deals", "5", "--sizes", "1", "--json", str(path)])
+    printed = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "average" in printed.out
+    assert printed.err.endswith(f"{path} could not be written: No space left on device\n")
+
+
+def test_help_names_every_option() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    for option in ("PLAYER", "--against", "--deals", "--seed", "--num-players", "--sizes", "--json"):
+        assert option in done.stdout
+
+
+class TestCheckpoints:
+    """Whatever `agents.load` returns brings its own rules to the table."""
+
+    @pytest.fixture(autouse=True)
+    def checkpoints(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def load(path: str) -> Any:
+            player: Any = bots.make("rule")
+            player.rules = Rules(num_players=int(path[0]), min_bid=0, schedule=[2, 1])  # type: ignore[arg-type]
+            player.name = path
+            return player
+
+        monkeypatch.setattr(agents, "load", load, raising=False)
+
+    def test_the_rules_are_those_of_the_checkpoint(self, tmp_path: Path) -> None:
+        for arguments in (["3.pt", "--against", "rule"], ["rule", "--against", "3.pt", "random"]):
+            evaluate.main([*arguments, "--deals", "5", "--json", str(tmp_path / "report.json")])
+            facts = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+            assert Rules.from_dict(facts["rules"]) == Rules(num_players=3, min_bid=0, schedule=[2, 1])  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        "arguments", [["3.pt", "--against", "rule", "--num-players", "4"], ["4.pt", "--against", "3.pt"]]
+    )
+    def test_another_number_of_players_is_refused(
+        self, arguments: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit) as ended:
+            evaluate.main([*arguments, "--deals", "5"])
+        assert ended.value.code == 2
+        assert "3.pt plays at tables of 3 players, but this table has 4" in capsys.readouterr().err
+
+
+class Failing:
+    name = "failing"
+
+    def reset(self, num_games: int, seed: int) -> None:
+        pass
+
+    def act(self, turn: Any) -> Any:
+        return turn.nonsense
+
+
+def test_a_player_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(bots, "make", lambda spec: Failing())
+    with pytest.raises(SystemExit) as ended:
+        evaluate.main(["random", "--against", "rule", "--deals", "5", "--sizes", "1"])
+    printed = capsys.readouterr()
+    assert ended.value.code == 1
+    assert printed.out == ""
+    trace, sentence = printed.err.splitlines()[0], printed.err.splitlines()[-1]
+    assert trace.startswith("Traceback")
+    assert sentence.startswith("python -m agents.evaluate: failing raised AttributeError(")
+    assert " of deal 0 " in sentence

@@ -1,0 +1,610 @@
+"""Observations: every entry against plain Python, what a seat may not see, and the relabelling of suits."""
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from referee import PACK, playable, suit_asked, trick_winner
+from tables import ALL_SEATS, FIRST_BID, deal_of, rules_for, start
+
+from bluke_env import BatchGame, Deal, Game, ObservationLayout, Rules, Turn
+from bluke_env.cards import cards_of, mask_of, parse_cards
+from bluke_env.engine.encode import observe, observe_mask, observe_state
+from bluke_env.rules import MAX_HANDS, MAX_POINTS
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"min_bid": 0, "bluke_lead": "trump", "points_per_trick": 137, "points_per_overtrick": 31},
+]
+
+
+def varied_rules(seats: int, options: dict[str, Any] | None = None) -> Rules:
+    """A short match: a hand of some cards, one of one card, one at no trump, and one as large as the pack allows."""
+    some = min(8, 53 // seats)
+    return rules_for(seats, [some, 1, (min(3, some), True), 54 // seats], **(options or {}))
+
+
+every_table = pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(varied_rules(seats, options), id=f"{seats}-{'options' if options else 'plain'}")
+        for seats in ALL_SEATS
+        for options in OPTIONS
+    ],
+)
+some_tables = pytest.mark.parametrize("rules", [varied_rules(seats, OPTIONS[seats % 2]) for seats in (2, 3, 4, 7, 15)])
+
+
+def suit(card: int) -> int | None:
+    return None if card >= 52 else card // 13
+
+
+class Table:
+    """A game, and what everybody at the table has seen of the hand in play (of the last one once all is over)."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._new_hand()
+
+    def _new_hand(self) -> None:
+        self.dealt = self.game.hands
+        self.played: list[list[int]] = [[] for _ in self.dealt]
+        self.voids: list[set[int]] = [set() for _ in self.dealt]
+
+    @property
+    def trump(self) -> str | None:
+        return None if self.game.trump is None else "CDHS"[self.game.trump]
+
+    @property
+    def trick(self) -> list[tuple[int, str]]:
+        return [(seat, PACK[card]) for seat, card in self.game.trick]
+
+    def act(self, action: int) -> None:
+        """Takes note of an action and makes it."""
+        game, number, seat = self.game, self.game.hand_number, self.game.current_player
+        assert seat is not None
+        if action < FIRST_BID:
+            self.played[seat].append(action)
+            asked = suit_asked(self.trick[0][1], self.trump, game.rules.bluke_lead) if game.trick else None
+            if asked is not None and PACK[action][1] != asked and suit(action) is not None:
+                self.voids[seat].add("CDHS".index(asked))
+        game.apply_action(action)
+        if game.hand_number != number and not game.is_terminal:
+            self._new_hand()
+
+    def facts(self, seat: int, room: int) -> dict[str, Any]:
+        """What the observation of a seat says, by slice name, in a layout with room for so many seats."""
+        game, seats = self.game, self.game.num_players
+        around = [(seat + place) % seats for place in range(seats)]
+        hand = game.hands[seat]
+        unseen = set(range(54)) - {*hand, *itertools.chain(*self.played), game.turned_up}
+        needed = [
+            None if bid is None else max(0, bid - taken) for bid, taken in zip(game.bids, game.tricks, strict=True)
+        ]
+
+        def by_seat(values: Sequence[Any], absent: Any) -> list[Any]:
+            return [values[other] for other in around] + [absent] * (room - seats)
+
+        def relative(other: int | None) -> int | None:
+            return None if other is None else around.index(other)
+
+        return {
+            "phase": game.phase.name.lower(),
+            "played": by_seat([sorted(cards) for cards in self.played], []),
+            "voids": by_seat([sorted(suits) for suits in self.voids], []),
+            "hand": list(hand),
+            "table": sorted(card for _, card in game.trick),
+            "top_cards": [card for card in hand if not any(suit(c) == suit(card) and c > card for c in unseen)],
+            "winning_cards": self.winning_cards(hand),
+            "trump": game.trump,
+            "turned_up": game.turned_up,
+            "bids": by_seat(game.bids, None),
+            "needed": by_seat(needed, None),
+            "tricks": by_seat(game.tricks, 0),
+            "hand_size": game.hand_size,
+            "dealer": relative(game.dealer),
+            "leader": relative(game.leader),
+            "to_act": relative(game.current_player),
+            "winning_seat": relative(trick_winner(self.trick, self.trump)) if game.trick else None,
+            "scores": by_seat(game.scores, 0),
+            "hands_left": game.rules.num_hands - game.hand_number,
+        }
+
+    def winning_cards(self, hand: Sequence[int]) -> list[int]:
+        """The cards of a hand that could be played to the trick now and would win it as it stands."""
+        if not self.trick:
+            return []
+        may_play = playable([PACK[card] for card in hand], self.trick, self.trump, self.game.rules.bluke_lead)
+        newcomer = -1
+        winning = [card for card in may_play if trick_winner([*self.trick, (newcomer, card)], self.trump) == newcomer]
+        return sorted(PACK.index(card) for card in winning)
+
+    def all_facts(self, seat: int, room: int) -> dict[str, Any]:
+        """What the perfect-information state says."""
+        seats = self.game.num_players
+        others = [list(self.game.hands[(seat + place) % seats]) for place in range(1, seats)]
+        return {**self.facts(seat, room), "other_hands": others + [[]] * (room - seats)}
+
+
+def positions(game: Game, rng: random.Random) -> Iterator[Table]:
+    """Plays a match at random; yields the table before every action and once more at the end."""
+    table = Table(game)
+    while not game.is_terminal:
+        yield table
+        table.act(rng.choice(game.legal_actions()))
+    yield table
+
+
+def check_decoded(layout: ObservationLayout, vector: np.ndarray, scale: np.ndarray, expected: dict[str, Any]) -> None:
+    assert (vector.dtype, vector.shape) == (np.int8, scale.shape)
+    assert layout.decode(vector) == expected
+    scaled = vector * scale
+    assert scaled.dtype == np.float32
+    assert np.abs(scaled).max() <= 1
+    assert layout.decode(scaled) == expected
+
+
+# The vectors say what is so.
+
+
+@every_table
+def test_observations_decode_to_the_facts(rules: Rules) -> None:
+    game, rng = Game(rules, seed=1), random.Random(1)
+    for table in positions(game, rng):
+        seats = [game.current_player or 0, rng.randrange(rules.num_players)]
+        for seat in seats[: rng.randint(1, 2)]:
+            check_decoded(game.layout, game.observe(seat), game.layout.scale, table.facts(seat, rules.num_players))
+
+
+@every_table
+def test_states_decode_to_the_facts_and_all_hands(rules: Rules) -> None:
+    game, rng = Game(rules, seed=2), random.Random(2)
+    for table in positions(game, rng):
+        if rng.random() < 0.2:
+            seat = rng.randrange(rules.num_players)
+            expected = table.all_facts(seat, rules.num_players)
+            check_decoded(game.layout, game.state(seat), game.layout.state_scale, expected)
+            assert (game.state() == game.state(game.current_player or 0)).all()
+
+
+@every_table
+def test_masks_are_the_legal_actions_of_the_seat_to_act(rules: Rules) -> None:
+    game, rng = Game(rules, seed=3), random.Random(3)
+    for _ in positions(game, rng):
+        for seat in {game.current_player or 0, rng.randrange(rules.num_players)}:
+            mask = game.action_mask(seat)
+            assert (mask.dtype, mask.shape) == (np.int8, (FIRST_BID + rules.most_cards + 1,))
+            assert np.flatnonzero(mask).tolist() == (game.legal_actions() if seat == game.current_player else [])
+            assert set(mask.tolist()) <= {0, 1}
+
+
+@pytest.mark.parametrize("more", [(0, 0, 1), (1, 0, 1), (0, 3, 2), (13, 20, 5)])
+@some_tables
+def test_wider_layouts_hold_the_same_facts(rules: Rules, more: tuple[int, int, int]) -> None:
+    own = ObservationLayout.of(rules)
+    layout = ObservationLayout(
+        num_players=min(15, own.num_players + more[0]),
+        most_cards=min(27, own.most_cards + more[1]),
+        score_unit=own.score_unit * more[2],
+    )
+    batch, table, rng = BatchGame(rules, 1, seed=4, layout=layout), Table(Game(rules, seed=4)), random.Random(4)
+    while not table.game.is_terminal:
+        if rng.random() < 0.3:
+            seat = int(batch.seats[0])
+            check_decoded(layout, batch.observations[0], layout.scale, table.facts(seat, layout.num_players))
+            check_decoded(layout, batch.states()[0], layout.state_scale, table.all_facts(seat, layout.num_players))
+        assert batch.masks.shape == (1, FIRST_BID + layout.most_cards + 1)
+        assert np.flatnonzero(batch.masks[0]).tolist() == table.game.legal_actions()
+        action = rng.choice(table.game.legal_actions())
+        table.act(action)
+        batch.step(np.array([action]))
+
+
+def test_the_kernels_write_every_entry_and_none_beside() -> None:
+    """They store whole words, more than an entry, so what lies beside the vectors is in danger."""
+    untouched = 77
+    for seats, most_cards in [(2, 1), (2, 27), (4, 13), (15, 3)]:
+        rules, rng = rules_for(seats, [most_cards, 1]), random.Random(seats)
+        wide = ObservationLayout(min(15, seats + 2), min(27, most_cards + 1), 3)
+        for layout in (ObservationLayout.of(rules), wide):
+            game = Game(rules, seed=seats)
+            for _ in positions(game, rng):
+                seat, record = rng.randrange(seats), game._record
+                for kernel, size in (
+                    (observe, layout.size),
+                    (observe_state, layout.state_size),
+                    (observe_mask, layout.num_actions),
+                ):
+                    out = np.full(size + 128, untouched, np.int8)
+                    kernel(rules.record(), record, 0, seat, False, layout.record, out[64 : 64 + size])
+                    assert (out[:64] == untouched).all()
+                    assert (out[64 + size :] == untouched).all()
+                    assert not (out[64 : 64 + size] == untouched).any()
+
+
+def test_a_trick_worked_out_by_hand() -> None:
+    game = start(["KS 2H AD", "AS 3H LB", "4S 9H JC"], "QH")
+    for action in (FIRST_BID + 1, FIRST_BID + 2, FIRST_BID + 3, *parse_cards("KS LB")):
+        game.apply_action(action)
+    seen = game.layout.decode(game.observe(2))
+    assert seen == {
+        "phase": "play",
+        "played": [[], list(parse_cards("KS")), list(parse_cards("LB"))],
+        "voids": [[], [], []],
+        "hand": list(parse_cards("JC 9H 4S")),
+        "table": list(parse_cards("KS LB")),
+        "top_cards": [],
+        "winning_cards": [],
+        "trump": 2,
+        "turned_up": parse_cards("QH")[0],
+        "bids": [3, 1, 2],
+        "needed": [3, 1, 2],
+        "tricks": [0, 0, 0],
+        "hand_size": 3,
+        "dealer": 0,
+        "leader": 1,
+        "to_act": 0,
+        "winning_seat": 2,
+        "scores": [0, 0, 0],
+        "hands_left": 1,
+    }
+    game.apply_action(*parse_cards("4S"))
+    seen = game.layout.decode(game.observe(1))
+    assert (seen["tricks"], seen["needed"], seen["leader"], seen["table"]) == ([1, 0, 0], [1, 3, 1], 0, [])
+    game.apply_action(*parse_cards("3H"))
+    game.apply_action(*parse_cards("9H"))
+    seen = game.layout.decode(game.observe(0))
+    assert (seen["winning_cards"], seen["winning_seat"]) == ([], 2)
+
+
+# Scores and counts at their limits.
+
+
+@pytest.mark.parametrize("rules", [Rules(), rules_for(15, [1]), Rules(points_per_trick=165), rules_for(2, [1, 1])])
+def test_every_score_survives_exactly(rules: Rules) -> None:
+    layout, seats = ObservationLayout.of(rules), rules.num_players
+    scores = np.arange(-rules.most_points, rules.most_points + 1)
+    rows = np.resize(scores, (-(-len(scores) // seats), seats))
+    record = BatchGame(rules, 1, seed=1).records.copy()
+    for row in rows:
+        record["scores"][0, :seats] = row
+        vector = Game.from_record(rules, record).observe(0)
+        coarse, fine = (vector[layout.slice(name)].astype(int) for name in ("scores", "scores_fine"))
+        assert (coarse * layout.score_unit + fine == row).all()
+        assert max(abs(coarse).max(), abs(fine).max()) <= 127
+
+
+def test_the_most_points_of_all_are_reached_and_shown() -> None:
+    rules = rules_for(2, [1] * 30, points_per_trick=1000)
+    hands = [parse_cards("AS"), parse_cards("2S")]
+    game = Game(rules, deals=[deal_of(hands, parse_cards("3S")[0], dealer=hand % 2) for hand in range(30)])
+    while not game.is_terminal:
+        game.apply_action(game.legal_actions()[0])
+    assert game.scores == (MAX_POINTS, -MAX_POINTS)
+    for vector in (game.observe(0), game.observe(0) * game.layout.scale):
+        assert np.abs(vector).max() <= 127
+        assert game.layout.decode(vector)["scores"] == [MAX_POINTS, -MAX_POINTS]
+
+
+def test_the_longest_match_counts_its_hands() -> None:
+    game = Game(rules_for(2, [1] * MAX_HANDS), seed=1)
+    assert game.layout.decode(game.observe(0))["hands_left"] == MAX_HANDS
+    assert (game.observe(0) * game.layout.scale).max() == 1
+
+
+# Layouts.
+
+
+@pytest.mark.parametrize("seats", ALL_SEATS)
+def test_slices_are_disjoint_and_cover_the_vector(seats: int) -> None:
+    layout = Game(Rules(num_players=seats), seed=1).layout
+    place = 0
+    for name, part in layout.state_slices.items():
+        assert (part.name, part.start, part.stop) == (name, place, place + int(np.prod(part.shape)))
+        assert layout.slice(name) == slice(part.start, part.stop)
+        assert 1 <= part.divisor <= 127
+        place = part.stop
+        if name in layout.slices:
+            assert layout.slices[name] == part
+            assert layout.size >= part.stop
+    assert place == layout.state_size
+    assert list(layout.state_slices) == [*layout.slices, "other_hands"]
+    assert layout.num_actions == FIRST_BID + layout.most_cards + 1
+    assert (layout.scale.shape, layout.state_scale.shape) == ((layout.size,), (layout.state_size,))
+    assert (layout.state_scale[: layout.size] == layout.scale).all()
+    assert not layout.scale.flags.writeable
+
+
+def test_tables_name_every_slice_and_its_place() -> None:
+    layout = ObservationLayout.of(Rules())
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in layout.table().splitlines()[2:]]
+    assert [(row[0].strip("`"), int(row[1]), int(row[2])) for row in rows] == [
+        (part.name, part.start, part.stop) for part in layout.state_slices.values()
+    ]
+    assert all(row[5] == part.meaning for row, part in zip(rows, layout.state_slices.values(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"num_players": 1}, "the layout's num_players is 1, but it must be a whole number from 2 to 15"),
+        ({"num_players": 4.0}, "the layout's num_players is 4.0, but"),
+        ({"most_cards": 0}, "the layout's most_cards is 0, but it must be a whole number from 1 to 27"),
+        ({"score_unit": 0}, "the layout's score_unit is 0, but it must be a whole number from 1 to 237"),
+        ({"score_unit": 238}, "the layout's score_unit is 238, but"),
+    ],
+)
+def test_impossible_layouts_are_refused(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        replace(ObservationLayout(4, 13, 2), **wrong)
+
+
+@pytest.mark.parametrize("name", ["num_players", "most_cards", "score_unit"])
+def test_layouts_too_narrow_for_the_rules_are_refused(name: str) -> None:
+    own = ObservationLayout.of(Rules())
+    narrow = replace(own, **{name: getattr(own, name) - 1})
+    with pytest.raises(ValueError, match=rf"the observation layout has {name}=\d+, but the rules need \d+"):
+        BatchGame(Rules(), 2, seed=1, layout=narrow)
+
+
+def test_vectors_of_another_size_are_refused() -> None:
+    layout = ObservationLayout.of(Rules())
+    for vector in (np.zeros(layout.size - 1), np.zeros((1, layout.size)), np.zeros(0), [1, 2, 3]):
+        with pytest.raises(ValueError, match=rf"the vector has shape .* observations have \({layout.size},\)"):
+            layout.decode(vector)  # type: ignore[arg-type]
+
+
+def test_wrong_seats_and_suit_orders_are_refused() -> None:
+    game = Game(seed=1)
+    calls: list[Any] = [game.observe, game.state, game.action_mask]
+    for call in calls:
+        for seat in (-1, 4, 1.0, "0", True):
+            with pytest.raises(ValueError, match=rf"^seat is {seat!r}, but it must be a whole number from 0 to 3"):
+                call(seat)
+        with pytest.raises(ValueError, match="suit_order is 'trump', but it must be one of fixed, canonical"):
+            call(0, "trump")
+
+
+# Ego-centric: the rotation of the table does not show.
+
+
+def random_deals(rules: Rules, rng: random.Random) -> list[Deal]:
+    seats, first_dealer = rules.num_players, rng.randrange(rules.num_players)
+    deals = []
+    for number, (size, no_trump) in enumerate(rules.schedule):
+        pack = rng.sample(range(54), 54)
+        hands = [pack[size * seat : size * (seat + 1)] for seat in range(seats)]
+        deals.append(deal_of(hands, None if no_trump else pack[-1], (first_dealer + number) % seats))
+    return deals
+
+
+def rotated(deal: Deal, turns: int) -> Deal:
+    seats = len(deal.hands)
+    hands = [deal.hands[(seat - turns) % seats] for seat in range(seats)]
+    return deal_of(hands, deal.turned_up, ((deal.dealer or 0) + turns) % seats)
+
+
+@some_tables
+def test_a_rotated_table_looks_the_same(rules: Rules) -> None:
+    seats, rng = rules.num_players, random.Random(5)
+    for turns in {1, seats // 2, seats - 1}:
+        deals = random_deals(rules, rng)
+        game = Game(rules, deals=deals)
+        turned = Game(rules, deals=[rotated(deal, turns) for deal in deals])
+        while True:
+            seat = rng.randrange(seats)
+            other = (seat + turns) % seats
+            for order in ("fixed", "canonical"):
+                assert (game.observe(seat, order) == turned.observe(other, order)).all()
+                assert (game.state(seat, order) == turned.state(other, order)).all()
+                assert (game.action_mask(suit_order=order) == turned.action_mask(suit_order=order)).all()
+            if game.is_terminal:
+                break
+            assert turned.current_player == ((game.current_player or 0) + turns) % seats
+            action = rng.choice(game.legal_actions())
+            game.apply_action(action)
+            turned.apply_action(action)
+        assert list(turned.scores) == [game.scores[(seat - turns) % seats] for seat in range(seats)]
+
+
+# Nothing hidden shows.
+
+
+def redrawn(record: np.ndarray, seat: int, seats: int, rng: random.Random) -> np.ndarray:
+    """A copy of a record with all that a seat cannot know drawn anew: hands, the rest of the pack, later deals."""
+    record = record.copy()
+    hands = record["hands"][0]
+    known = int(hands[seat]) | mask_of([card for card in record["turned_up"].tolist() if card >= 0])
+    for cards in record["played"][0].tolist():
+        known |= cards
+    hidden = [card for card in range(54) if not known >> card & 1]
+    rng.shuffle(hidden)
+    for other in range(seats):
+        if other != seat:
+            count = len(cards_of(hands[other]))
+            hands[other] = mask_of(hidden[:count])
+            del hidden[:count]
+    record["key"] = rng.getrandbits(64)
+    return record
+
+
+@some_tables
+def test_hidden_cards_do_not_show(rules: Rules) -> None:
+    rng, seats = random.Random(6), rules.num_players
+    batch = BatchGame(rules, 3, seed=6, autoreset=False)
+    stream = np.array([6], np.uint64)
+    states_differ = 0
+    while not batch.is_over.all():
+        for index in range(batch.num_games):
+            seat = rng.choice((max(int(batch.seats[index]), 0), rng.randrange(seats)))
+            game = batch.game(index)
+            for _ in range(2):
+                other = Game.from_record(rules, redrawn(batch.records[index : index + 1], seat, seats, rng))
+                for order in ("fixed", "canonical"):
+                    assert other.observe(seat, order).tobytes() == game.observe(seat, order).tobytes()
+                    assert other.action_mask(seat, order).tobytes() == game.action_mask(seat, order).tobytes()
+                states_differ += other.state(seat).tobytes() != game.state(seat).tobytes()
+        batch.step(batch.random_actions(stream))
+    assert states_differ > 50
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+@some_tables
+def test_views_hide_all_that_is_hidden_and_show_the_rest(rules: Rules, canonical: bool) -> None:
+    """Observations and masks come out the same from the views, in which there is nothing to be peeked at."""
+    batch = BatchGame(rules, 5, seed=7, suit_order="canonical" if canonical else "fixed")
+    stream, games = np.array([7], np.uint64), np.arange(5)
+    for _ in range(300):
+        views, records = batch.views(), batch.records
+        assert (views["key"] == 0).all()
+        own = games, batch.seats
+        assert (views["hands"][own] == records["hands"][own]).all()
+        views["hands"][own] = 0
+        assert (views["hands"] == 0).all()
+        shown = [name for name in records.dtype.names or () if name not in ("key", "hands")]
+        assert all((views[name] == records[name]).all() for name in shown)
+        turn = Turn(rules, batch.views(), batch.seats, games)
+        encoded = turn.encode(batch.layout, canonical)
+        assert (encoded.observations == batch.observations).all()
+        assert (encoded.masks == batch.masks).all()
+        actions = batch.random_actions(stream)
+        real = turn.real_actions(actions, encoded.orders)
+        assert (batch.relabel_actions(real, games) == actions).all()
+        batch.step(actions)
+
+
+# Canonical suits.
+
+CARD_SLICES = ("played", "hand", "table", "top_cards", "winning_cards", "other_hands")
+
+
+def suit_keys(dealt: Iterable[int], trump: int | None) -> list[Any]:
+    """What the suits are ordered by: trump first, then by the cards dealt, how many and which."""
+    ranks = [sorted((card % 13 for card in dealt if suit(card) == number), reverse=True) for number in range(4)]
+    return [(number == trump, len(ranks[number]), ranks[number]) for number in range(4)]
+
+
+def places(dealt: Iterable[int], trump: int | None) -> list[int]:
+    """By suit, the place it moves to; equal suits stay in their order."""
+    keys = suit_keys(dealt, trump)
+    order = sorted(range(4), key=lambda number: keys[number], reverse=True)
+    return [order.index(number) for number in range(4)]
+
+
+def relabelled(layout: ObservationLayout, vector: np.ndarray, moves: Sequence[int]) -> np.ndarray:
+    """The observation or state with every suit moved to its place."""
+    out = vector.copy()
+    for name, part in layout.state_slices.items():
+        if part.stop <= len(vector):
+            block = out[part.start : part.stop].reshape(part.shape)
+            if name in CARD_SLICES:
+                block[..., :52] = moved_cards(block[..., :52], moves)
+            elif name in ("voids", "trump"):
+                block[..., moves] = block.copy()
+    return out
+
+
+def moved_cards(cards: np.ndarray, moves: Sequence[int]) -> np.ndarray:
+    suits = cards.reshape(*cards.shape[:-1], 4, 13)
+    moved = np.empty_like(suits)
+    moved[..., moves, :] = suits
+    return moved.reshape(cards.shape)
+
+
+@every_table
+def test_canonical_vectors_are_the_fixed_ones_relabelled_by_the_cards_dealt(rules: Rules) -> None:
+    """The order depends on what was dealt alone, so it stays the same for the hand."""
+    game, rng = Game(rules, seed=8), random.Random(8)
+    layout = game.layout
+    for table in positions(game, rng):
+        seat = rng.randrange(rules.num_players)
+        moves = places(table.dealt[seat], game.trump)
+        assert (game.observe(seat, "canonical") == relabelled(layout, game.observe(seat), moves)).all()
+        assert (game.state(seat, "canonical") == relabelled(layout, game.state(seat), moves)).all()
+        seat = game.current_player or 0
+        mask, canonical = game.action_mask(), game.action_mask(suit_order="canonical")
+        mask[:52] = moved_cards(mask[:52], places(table.dealt[seat], game.trump))
+        assert (canonical == mask).all()
+
+
+def relabelled_card(card: int, suits: Sequence[int]) -> int:
+    return card if card >= 52 else 13 * suits[card // 13] + card % 13
+
+
+def relabelled_deal(deal: Deal, suits: Sequence[int]) -> Deal:
+    hands = [[relabelled_card(card, suits) for card in hand] for hand in deal.hands]
+    turned_up = None if deal.turned_up is None else relabelled_card(deal.turned_up, suits)
+    return deal_of(hands, turned_up, deal.dealer or 0)
+
+
+def swaps_of_equal_suits(dealt: Iterable[int], trump: int | None) -> list[list[int]]:
+    """All moves of canonical places among those whose suits nothing tells apart; only to stay where there are none."""
+    keys = sorted(suit_keys(dealt, trump), reverse=True)
+    return [
+        list(moves)
+        for moves in itertools.permutations(range(4))
+        if all(keys[place] == keys[moved] for place, moved in enumerate(moves))
+    ]
+
+
+@pytest.mark.parametrize("seats", [2, 4, 5])
+def test_the_names_of_the_suits_do_not_show_in_canonical_vectors(seats: int) -> None:
+    rules, rng = rules_for(seats, [53 // seats, 3, (6, True)]), random.Random(seats)
+    deals = random_deals(rules, rng)
+    table = Table(Game(rules, deals=deals))
+    game, layout = table.game, table.game.layout
+    others = {
+        suits: Game(rules, deals=[relabelled_deal(deal, suits) for deal in deals])
+        for suits in itertools.permutations(range(4))
+    }
+    untied = 0
+    while not game.is_terminal:
+        seat = rng.randrange(seats)
+        swaps = swaps_of_equal_suits(table.dealt[seat], game.trump)
+        untied += len(swaps) == 1
+        alike = {relabelled(layout, game.state(seat, "canonical"), moves).tobytes() for moves in swaps}
+        assert len(others) == 24
+        for other in others.values():
+            state = other.state(seat, "canonical")
+            assert state.tobytes() in alike
+            assert (other.observe(seat, "canonical") == state[: layout.size]).all()
+        if game.current_player == seat and len(swaps) == 1:
+            masks = {other.action_mask(suit_order="canonical").tobytes() for other in others.values()}
+            assert len(masks) == 1
+        action = rng.choice(game.legal_actions())
+        table.act(action)
+        for suits, other in others.items():
+            other.apply_action(relabelled_card(action, suits) if action < FIRST_BID else action)
+    assert untied > 20
+
+
+@some_tables
+def test_canonical_actions_play_the_same_real_cards(rules: Rules) -> None:
+    """Two batches of the same games, one in each suit order, stay the same through the mapping."""
+    games = 8
+    fixed = BatchGame(rules, games, seed=9)
+    canonical = BatchGame(rules, games, seed=9, suit_order="canonical")
+    dealt: dict[int, tuple[Any, Any]] = {}
+    stream = np.array([9], np.uint64)
+    for _ in range(200):
+        assert canonical.records.tobytes() == fixed.records.tobytes()
+        labels = canonical.random_actions(stream)
+        actions = labels.copy()
+        for index in range(games):
+            game, seat = fixed.game(index), int(fixed.seats[index])
+            hand = (int(fixed.game_numbers[index]), game.hand_number)
+            if dealt.get(index, ((), ()))[0] != hand:
+                dealt[index] = hand, game.hands
+            moves = places(dealt[index][1][seat], game.trump)
+            if labels[index] < FIRST_BID:
+                actions[index] = relabelled_card(int(labels[index]), [moves.index(place) for place in range(4)])
+            observation = relabelled(fixed.layout, fixed.observations[index], moves)
+            assert (canonical.observations[index] == observation).all()
+        assert (canonical.relabel_actions(actions, np.arange(games)) == labels).all()
+        fixed.step(actions)
+        canonical.step(labels)
+        assert (canonical.rewards == fixed.rewards).all()

@@ -1,0 +1,253 @@
+"""Trains a network to play Bluke by self-play.
+
+python train.py --config configs/quick.yaml
+python train.py --config configs/quick.yaml --iterations 50 --seed 3
+python train.py --resume runs/quick/checkpoint.pt
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+try:
+    import torch
+    from jsonargparse import ArgumentParser
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+except ImportError as error:
+    sys.exit(f'train.py needs {error.name}, which comes with the train extra: pip install -e ".[train]"')
+
+from agents import checkpoint, evaluate, seeds
+from agents.config import TrainConfig
+from agents.logs import RunLog
+from agents.network import Network
+from agents.player import NetworkAgent
+from agents.ppo import Schedules, update
+from agents.precision import chosen_device, chosen_precision
+from agents.rollout import Decisions, HandStatistics, Rollout
+from bluke_env import bots
+from bluke_env.batch import derive_seed
+from bluke_env.evaluation import Evaluation, write_json
+
+DEALS_BEFORE = 20
+"""Deals of each hand size in the evaluation before training; what it has to show is far outside its intervals."""
+
+
+class Trainer:
+    """One training run: plays, learns, logs and saves, one iteration after the other."""
+
+    def __init__(self, config: TrainConfig, resumed: dict[str, Any] | None = None) -> None:
+        self.config, self.rules = config, config.rules
+        torch.set_num_threads(1)  # the threads of the pool each compute on their own, without waiting for each other
+        self._pool = ThreadPoolExecutor(config.threads)
+        self.device = chosen_device(config.device)
+        torch.manual_seed(config.seed)  # for the first weights
+        self.network = Network(self.rules, config.hidden_sizes).to(self.device)
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(),
+            lr=config.learning_rate,
+            eps=1e-5,
+            fused=self.device.type in ("cpu", "cuda"),
+        )
+        self.progress = checkpoint.Progress(precision=chosen_precision(config.precision, self.device))
+        if resumed is not None:
+            self.network.load_state_dict(resumed["network"])
+            self.optimizer.load_state_dict(resumed["optimizer"])
+            self.progress = checkpoint.Progress(**resumed["progress"])
+        self.folder = Path(config.run_dir)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log = RunLog(self.folder, self.progress.iteration)
+        self._rollouts: dict[int, Rollout] = {}
+
+    @property
+    def path(self) -> Path:
+        """The checkpoint of the run."""
+        return self.folder / "checkpoint.pt"
+
+    @property
+    def agent(self) -> NetworkAgent:
+        """The network as it is now."""
+        return NetworkAgent(self.network, self.rules, "network", self.progress.precision)
+
+    def save(self) -> None:
+        """Writes the checkpoint."""
+        checkpoint.save(self.path, self.network, self.optimizer, self.config, self.progress)
+
+    def iterate(self) -> dict[str, float]:
+        """Plays hands of several sizes, learns from them, and returns what happened."""
+        config, progress, iteration = self.config, self.progress, self.progress.iteration
+        started = time.perf_counter()
+        schedules = Schedules.at(config, iteration)
+        played, statistics = zip(*self._pool.map(self._play, self._sizes(iteration)), strict=True)
+        learning = time.perf_counter()
+        generator = torch.Generator().manual_seed(derive_seed(config.seed, seeds.MINIBATCHES, iteration) >> 1)
+        decisions = Decisions.concatenate(played)
+        losses = update(
+            self.network, self.optimizer, decisions, config, schedules, generator, progress.precision, self._pool
+        )
+        ended = time.perf_counter()
+        progress.iteration += 1
+        progress.decisions += sum(hands.decisions for hands in statistics)
+        progress.seconds += ended - started
+        return {
+            "iteration": progress.iteration,
+            "decisions": progress.decisions,
+            "seconds": progress.seconds,
+            "decisions_per_second": sum(hands.decisions for hands in statistics) / (ended - started),
+            "learned_per_second": len(decisions) / (ended - started),
+            "rollout_share": (learning - started) / (ended - started),
+            **_means(statistics),
+            **losses,
+            **dataclasses.asdict(schedules),
+        }
+
+    def _sizes(self, iteration: int) -> list[int]:
+        """Draws the hand sizes of an iteration, each at most once, large ones more often: they are harder."""
+        sizes = self.config.learnable_sizes
+        weights = 1.0 + (sizes > 0.55 * sizes.max()) + (sizes > 0.8 * sizes.max())
+        rng = np.random.Generator(np.random.PCG64(derive_seed(self.config.seed, seeds.SIZES, iteration)))
+        drawn = rng.choice(sizes, self.config.sizes_per_iteration, replace=False, p=weights / weights.sum())
+        return sorted(drawn.tolist(), reverse=True)  # the longest first keeps all threads busy
+
+    def _play(self, size: int) -> tuple[Decisions, HandStatistics]:
+        """Plays the hands of one size in the present iteration."""
+        config = self.config
+        if size not in self._rollouts:
+            bot = bots.make(config.bot)
+            self._rollouts[size] = Rollout(self.rules, size, config.hands_per_size, config.seed, bot, config.bot_share)
+        temperature = Schedules.at(config, self.progress.iteration).temperature
+        return self._rollouts[size].play(
+            self.network, self.progress.iteration, temperature, config.gae_lambda, self.progress.precision
+        )
+
+
+def _means(statistics: Sequence[HandStatistics]) -> dict[str, float]:
+    return {
+        name: float(np.mean([getattr(hands, name) for hands in statistics])) for name in ("points", "make_rate", "bid")
+    }
+
+
+class Interruption:
+    """Turns Ctrl-C and SIGTERM into a wish to stop after the iteration; a second one stops at once."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._wish)
+
+    def _wish(self, number: int, frame: FrameType | None) -> None:
+        if self.signal:
+            sys.exit(128 + number)
+        self.signal = number
+
+    def stop_at_once(self) -> None:
+        """Lets the next signal end the program: from here on nothing can be lost."""
+        self.signal = signal.SIGINT
+
+
+def train(trainer: Trainer, interruption: Interruption, console: Console) -> None:
+    """Runs the iterations that are left; ends the program if it was interrupted, after saving."""
+    config, progress = trainer.config, trainer.progress
+    columns = (
+        TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[news]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=config.iterations, completed=progress.iteration, news="")
+        while progress.iteration < config.iterations:
+            row = trainer.iterate()
+            trainer.log.write(row)
+            news = f"{row['points']:+.1f} points/hand, {row['decisions_per_second'] / 1000:.0f} k decisions/s"
+            bar.update(task, completed=progress.iteration, news=news)
+            last = progress.iteration == config.iterations
+            if last or interruption.signal or progress.iteration % config.checkpoint_every == 0:
+                trainer.save()
+            if interruption.signal and not last:
+                bar.stop()
+                console.print(f"interrupted: saved {trainer.path}; --resume {trainer.path} goes on", soft_wrap=True)
+                sys.exit(128 + interruption.signal)
+    trainer.log.close()
+
+
+def judge(trainer: Trainer, deals: int) -> Evaluation:
+    """Plays the network as it is now against the bots of the configuration, on deals that no training sees."""
+    opponents = [bots.make(spec) for spec in trainer.config.evaluate_against]
+    return evaluate.compare(trainer.agent, opponents, trainer.rules, deals, trainer.config.seed)
+
+
+def print_averages(evaluation: Evaluation, console: Console) -> None:
+    """Prints how a network does on average over the hands of the schedule, a line for each opponent."""
+    for comparison in evaluation.comparisons:
+        lead = comparison.average["over_same_seat"]
+        console.print(
+            f"before training, against {comparison.opponent}: {lead.mean:+.2f} ± {lead.half_width:.2f} points a hand",
+            highlight=False,
+        )
+
+
+def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, Any] | None]:
+    """Reads the command line.
+
+    Returns:
+        The settings, and the checkpoint to resume if one is named, whose settings are then the defaults.
+    """
+    parser = ArgumentParser(prog="train.py", description="Trains a network to play Bluke by self-play.")
+    parser.add_argument("--config", action="config", help="YAML file with any of the settings below")
+    parser.add_argument(
+        "--resume", type=str | None, default=None, metavar="CHECKPOINT", help="checkpoint to go on from"
+    )
+    parser.add_class_arguments(TrainConfig, as_group=True)
+    options = parser.parse_args(arguments)
+    resumed = None
+    if options.resume is not None:
+        resumed = checkpoint.read(options.resume)
+        parser.set_defaults(resumed["config"])
+        parser.set_defaults(run_dir=str(Path(options.resume).parent))
+        options = parser.parse_args(arguments)
+    settings = {field.name: options[field.name] for field in dataclasses.fields(TrainConfig)}
+    return TrainConfig.from_dict(settings), resumed
+
+
+def main() -> None:
+    """Trains, then evaluates."""
+    console = Console()
+    try:
+        config, resumed = parse()
+        trainer = Trainer(config, resumed)
+    except ValueError as error:
+        sys.exit(f"train.py: {error}")
+    interruption = Interruption()
+    console.print(
+        f"{sum(weights.numel() for weights in trainer.network.parameters()):,} weights, {trainer.progress.precision} "
+        f"on {trainer.device}, {config.threads} thread(s); {trainer.folder}: checkpoint.pt, log.csv, TensorBoard",
+        soft_wrap=True,
+        highlight=False,
+    )
+    if resumed is None:
+        print_averages(judge(trainer, DEALS_BEFORE), console)
+    train(trainer, interruption, console)
+    interruption.stop_at_once()
+    evaluation = judge(trainer, config.evaluate_deals)
+    evaluate.print_results(evaluation)
+    write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
+
+
+if __name__ == "__main__":
+    main()
