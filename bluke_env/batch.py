@@ -76,6 +76,8 @@ class BatchGame:
         self.rules = rules
         self.num_games = checked_integer("num_games", num_games, 1, 1 << 31)
         self.layout = ObservationLayout.of(rules) if layout is None else layout
+        if not isinstance(self.layout, ObservationLayout):
+            raise ValueError(f"layout is {layout!r}, but it must be an ObservationLayout")
         self.layout.check(rules)
         self._canonical = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "canonical"
         self._stride = np.uint64(self.num_games if autoreset else 0)

@@ -6,7 +6,7 @@ import enum
 import hashlib
 import json
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Deal:
         dealer: The dealer's seat; needed for the first hand only, since the deal then passes to the left.
     """
 
-    hands: tuple[tuple[int, ...], ...]
+    hands: Sequence[Sequence[int]]
     turned_up: int | None = None
     dealer: int | None = None
 
@@ -392,21 +392,38 @@ def _optional(value: Any) -> int | None:
     return None if value == NONE else int(value)
 
 
-def _checked_deals(rules: Rules, deals: Iterable[Deal]) -> tuple[Deal, ...]:
-    checked = tuple(_checked_deal(rules, number, deal) for number, deal in enumerate(deals))
-    if len(checked) != rules.num_hands:
+def _checked_deals(rules: Rules, deals: Any) -> tuple[Deal, ...]:
+    if not isinstance(deals, Sequence) or not all(isinstance(deal, Deal) for deal in deals):
         raise ValueError(
-            f"{len(checked)} deals were given, but the schedule has {rules.num_hands} hands: give one for each"
+            f"deals is {deals!r}, but it must be a list of Deal objects, one for each hand of the schedule"
         )
+    if len(deals) != rules.num_hands:
+        raise ValueError(
+            f"{len(deals)} deals were given, but the schedule has {rules.num_hands} hands: give one for each"
+        )
+    checked = tuple(_checked_deal(rules, number, deal) for number, deal in enumerate(deals))
+    for number, deal in enumerate(checked):
+        first = checked[0].dealer
+        if deal.dealer is None:
+            continue
+        if first is None:
+            raise ValueError(f"deal {number} names a dealer, but deal 0 does not: name the first dealer there")
+        if deal.dealer != (first + number) % rules.num_players:
+            raise ValueError(
+                f"deal {number} is dealt by seat {deal.dealer}, but the deal passes to the left from seat {first} in "
+                f"deal 0, to seat {(first + number) % rules.num_players}: leave out all dealers but the first"
+            )
     return checked
 
 
 def _checked_deal(rules: Rules, number: int, deal: Deal) -> Deal:
-    where = f"deal {number}"
-    if number >= rules.num_hands:
-        raise ValueError(f"{where} is one too many: the schedule has {rules.num_hands} hands")
-    planned = rules.schedule[number]
-    hands = tuple(tuple(checked_index(f"a card of {where}", card, NUM_CARDS) for card in hand) for hand in deal.hands)
+    where, planned = f"deal {number}", rules.schedule[number]
+    try:
+        hands = tuple(tuple(hand) for hand in deal.hands)
+    except TypeError:
+        raise ValueError(
+            f"the hands of {where} are {deal.hands!r}, but they must be a list of card ids by seat"
+        ) from None
     if len(hands) != rules.num_players or any(len(hand) != planned.cards for hand in hands):
         sizes = ", ".join(str(len(hand)) for hand in hands)
         raise ValueError(
@@ -415,6 +432,7 @@ def _checked_deal(rules: Rules, number: int, deal: Deal) -> Deal:
     if (deal.turned_up is None) != planned.no_trump:
         due = "no card is turned up in this hand" if planned.no_trump else "a card must be turned up in this hand"
         raise ValueError(f"{where} turns up {deal.turned_up!r}, but {due}")
+    hands = tuple(tuple(checked_index(f"a card of {where}", card, NUM_CARDS) for card in hand) for hand in hands)
     cards = [card for hand in hands for card in hand]
     if deal.turned_up is not None:
         cards.append(checked_index(f"the turned-up card of {where}", deal.turned_up, NUM_CARDS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bluke_env.cards import NUM_CARDS
-from bluke_env.errors import checked_integer
+from bluke_env.errors import checked_choice, checked_integer
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 15
@@ -63,7 +63,8 @@ class Rules:
     Attributes:
         num_players: Seats at the table, 2 to 15.
         schedule: The hands of a match, each a number of cards or a pair (cards, no_trump); None, the default,
-            stands for the standard table. A hand that deals the whole pack is always at no trump.
+            stands for the standard table. A hand that deals the whole pack is always at no trump. It is kept as a
+            tuple of `ScheduledHand`.
         min_bid: The lowest bid, 1, or 0 to let players pass.
         bluke_lead: "none": a Bluke lead asks for no suit; "trump": it asks for the trump suit.
         points_per_trick: Points won for each trick bid and made, and lost for each trick bid and missed.
@@ -71,7 +72,7 @@ class Rules:
     """
 
     num_players: int = 4
-    schedule: tuple[ScheduledHand, ...] = None  # type: ignore[assignment]  # None stands for the standard table
+    schedule: Sequence[Any] = None  # type: ignore[assignment]  # None stands for the standard table
     min_bid: int = 1
     bluke_lead: str = "none"
     points_per_trick: int = 10
@@ -82,8 +83,7 @@ class Rules:
         self._set("min_bid", checked_integer("min_bid", self.min_bid, 0, 1))
         self._set("points_per_trick", checked_integer("points_per_trick", self.points_per_trick, 0, 1000))
         self._set("points_per_overtrick", checked_integer("points_per_overtrick", self.points_per_overtrick, 0, 1000))
-        if self.bluke_lead not in BLUKE_LEADS:
-            raise ValueError(f"bluke_lead is {self.bluke_lead!r}, but it must be one of {', '.join(BLUKE_LEADS)}")
+        checked_choice("bluke_lead", self.bluke_lead, BLUKE_LEADS)
         schedule = standard_schedule(self.num_players) if self.schedule is None else self.schedule
         self._set("schedule", _checked_schedule(schedule, self.num_players))
         if self.most_points > MAX_POINTS:
@@ -168,8 +168,8 @@ def _record(rules: Rules) -> np.ndarray:
     return record
 
 
-def _checked_schedule(schedule: Iterable[Any], num_players: int) -> tuple[ScheduledHand, ...]:
-    if isinstance(schedule, str) or not isinstance(schedule, Iterable):
+def _checked_schedule(schedule: Any, num_players: int) -> tuple[ScheduledHand, ...]:
+    if isinstance(schedule, str) or not isinstance(schedule, Sequence | np.ndarray):
         raise ValueError(f"schedule is {schedule!r}, but it must be a list of hands: (cards, no_trump) or cards alone")
     hands = tuple(_checked_hand(index, hand, num_players) for index, hand in enumerate(schedule))
     if not 1 <= len(hands) <= MAX_HANDS:

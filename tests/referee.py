@@ -208,9 +208,7 @@ class Referee:
     def _left_of(self, seat: int) -> int:
         return (seat + 1) % self.num_players
 
-    def _check_deal(
-        self, hands: Sequence[Sequence[str]], turned_up: str | None, size: int, no_trump: bool
-    ) -> None:
+    def _check_deal(self, hands: Sequence[Sequence[str]], turned_up: str | None, size: int, no_trump: bool) -> None:
         if [len(hand) for hand in hands] != [size] * self.num_players:
             raise ValueError(f"{self.num_players} hands of {size} are due, not {hands}")
         shown = [card for hand in hands for card in hand] + ([turned_up] if turned_up else [])

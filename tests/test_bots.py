@@ -261,13 +261,17 @@ def until_seat_0(game: Game, *cards: str) -> Game:
 @pytest.mark.parametrize("worlds", [1, 40])
 @pytest.mark.parametrize(
     ("cards", "turned_up", "bid"),
-    [("HB", "2C", 1), ("HB", None, 1), ("HB", "LB", 1), ("AC KC QC LB HB", "2C", 5), ("LB", "HB", 1), ("2D", "2C", 0)],
+    [("HB", "2C", 1), ("HB", None, 1), ("HB", "LB", 1), ("AC KC QC LB HB", "2C", 5), ("LB", "HB", 1)],
 )
 def test_rule_bids_what_it_surely_takes(dealer: int, worlds: int, cards: str, turned_up: str | None, bid: int) -> None:
-    if cards == "2D" and dealer == 3:
-        pytest.skip("seat 0 would lead, so nothing is sure")
     game = until_seat_0(hand_of(cards, 4, dealer, turned_up, min_bid=0))
     assert bots.make(f"rule:worlds={worlds}").act(turn_of(game)) == bid_action(bid)
+
+
+@pytest.mark.parametrize("dealer", range(3))
+def test_rule_passes_when_it_surely_takes_nothing(dealer: int) -> None:
+    game = until_seat_0(hand_of("2D", 4, dealer, "2C", min_bid=0))  # another seat leads
+    assert bots.make("rule").act(turn_of(game)) == bid_action(0)
 
 
 @pytest.mark.parametrize("leads", [True, False])

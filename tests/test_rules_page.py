@@ -203,9 +203,7 @@ def test_c17_every_trick_of_every_hand_is_counted(min_bid: int) -> None:
             play_hand(game, rng)
             result = result_of(game)
             assert (result.number, result.size, sum(result.tricks)) == (number, size, size)
-            assert list(game.scores) == [
-                total + points for total, points in zip(before, result.points, strict=True)
-            ]
+            assert list(game.scores) == [total + points for total, points in zip(before, result.points, strict=True)]
         assert game.is_terminal
 
 

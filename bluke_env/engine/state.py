@@ -44,16 +44,17 @@ GAME = np.dtype(
         ("tricks", np.int8, _SEATS),
         ("voids", np.int8, _SEATS),  # bit s set: the seat has shown that it holds nothing of suit s
         ("order", np.int8, (NUM_CARDS,)),  # the cards of this hand as they were played
-        ("last_number", np.int16),  # the same facts about the last hand that was scored; NONE before one was
-        ("last_size", np.int8),
+        ("last_size", np.int8),  # from here on facts about the last hand that was scored
+        ("last_number", np.int16),  # NONE before one was
+        ("last_dealt", np.int64, _SEATS),
+        ("last_points", np.int32, _SEATS),
         ("last_dealer", np.int8),
         ("last_trump", np.int8),
         ("last_turned_up", np.int8),
         ("last_bids", np.int8, _SEATS),
         ("last_tricks", np.int8, _SEATS),
         ("last_order", np.int8, (NUM_CARDS,)),
-        ("last_dealt", np.int64, _SEATS),
-        ("last_points", np.int32, _SEATS),
+        ("unused", np.int8, (5,)),  # NumPy does not copy bytes between fields, so there must be none
     ],
     align=True,
 )
