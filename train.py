@@ -132,9 +132,14 @@ class Trainer:
         if size not in self._rollouts:
             bot = bots.make(config.bot)
             self._rollouts[size] = Rollout(self.rules, size, config.hands_per_size, config.seed, bot, config.bot_share)
-        temperature = Schedules.at(config, self.progress.iteration).temperature
+        schedules = Schedules.at(config, self.progress.iteration)
         return self._rollouts[size].play(
-            self.network, self.progress.iteration, temperature, config.gae_lambda, self.progress.precision
+            self.network,
+            self.progress.iteration,
+            schedules.temperature,
+            config.gae_lambda,
+            self.progress.precision,
+            schedules.imitation_weight > 0,
         )
 
 

@@ -35,6 +35,8 @@ class TrainConfig:
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its value at the end; linear in between.
         tricks_weight: Weight of predicting the tricks one will take, which is the critic and the bidder.
+        imitation: Weight of choosing the bot's card at the start, which spares the first minutes of groping.
+        imitation_until: Share of the iterations after which that weight, falling linearly, has reached zero.
         temperature: Points by which a bid must look worse to be e times rarer, at the start.
         final_temperature: Its value at the end; geometric in between.
         max_grad_norm: Gradients longer than this are shortened to it.
@@ -66,6 +68,8 @@ class TrainConfig:
     entropy: float = 0.02
     final_entropy: float = 0.002
     tricks_weight: float = 0.2
+    imitation: float = 1.0
+    imitation_until: float = 0.3
     temperature: float = 2.0
     final_temperature: float = 0.5
     max_grad_norm: float = 1.0
@@ -94,9 +98,10 @@ class TrainConfig:
             _check(name, getattr(self, name), getattr(self, name) > 0, "more than 0")
         for name in ("epochs", "minibatch_size", "threads", "checkpoint_every", "evaluate_deals"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("entropy", "final_entropy", "tricks_weight", "clip"):
+        for name in ("entropy", "final_entropy", "tricks_weight", "clip", "imitation"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
-        _check("gae_lambda", self.gae_lambda, 0 <= self.gae_lambda <= 1, "from 0 to 1")
+        for name in ("gae_lambda", "imitation_until"):
+            _check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
         _check("seed", self.seed, 0 <= self.seed < 1 << 63, "from 0 to 2**63 - 1")
 
     @property

@@ -21,6 +21,7 @@ class Schedules:
 
     learning_rate: float
     entropy_weight: float
+    imitation_weight: float
     temperature: float
 
     @classmethod
@@ -30,9 +31,14 @@ class Schedules:
         return cls(
             learning_rate=config.learning_rate + part * (config.final_learning_rate - config.learning_rate),
             entropy_weight=config.entropy + part * (config.final_entropy - config.entropy),
+            imitation_weight=config.imitation * max(0.0, 1 - part / config.imitation_until)
+            if config.imitation_until
+            else 0.0,
             temperature=config.temperature * (config.final_temperature / config.temperature) ** part,
         )
 
+
+_SMOOTHING = 0.2
 
 SHARDS = 2
 """Parts of a minibatch, whose gradients threads may work out side by side; fixed, so that threads change nothing."""
@@ -74,7 +80,7 @@ def update(
             shards = rows.chunk(SHARDS)
 
             def gradients(shard: torch.Tensor, count: int = len(rows)) -> tuple[list[torch.Tensor], dict[str, float]]:
-                loss, parts = losses(network, decisions, shard, count, config, schedules.entropy_weight, precision)
+                loss, parts = losses(network, decisions, shard, count, config, schedules, precision)
                 return list(torch.autograd.grad(loss, parameters, materialize_grads=True)), parts
 
             results = list(pool.map(gradients, shards))
@@ -95,7 +101,7 @@ def losses(
     rows: torch.Tensor,
     count: int,
     config: TrainConfig,
-    entropy_weight: float,
+    schedules: Schedules,
     precision: str,
 ) -> tuple[torch.Tensor, dict[str, float]]:
     """Returns the loss of some rows of a minibatch of `count`, and what it is made of.
@@ -126,9 +132,30 @@ def losses(
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         sums["policy_loss"] = -torch.minimum(ratio * advantages, clipped * advantages).sum()
         # An illegal card has probability 0 and log-probability -inf; its term is 0, and so is its gradient.
-        sums["entropy"] = -(log_probs.exp() * log_probs.masked_fill(masks[:, :NUM_CARDS] == 0, 0.0)).sum()
+        finite = log_probs.masked_fill(masks[:, :NUM_CARDS] == 0, 0.0)
+        sums["entropy"] = -(log_probs.exp() * finite).sum()
+        sums["imitation_loss"] = torch.zeros((), device=device)
+        if schedules.imitation_weight > 0:
+            sums["imitation_loss"] = imitation_loss(finite, masks[:, :NUM_CARDS], decisions.examples[rows[bids:]])
         sums["clipped"] = (ratio != clipped).sum()
         sums["kl"] = (ratio - 1 - log_ratio).detach().sum()
-    prediction = config.tricks_weight * (sums["bid_loss"] + sums["critic_loss"])
-    loss = (sums["policy_loss"] - entropy_weight * sums["entropy"] + prediction) / count
+    loss = sums["policy_loss"] - schedules.entropy_weight * sums["entropy"]
+    loss = loss + config.tricks_weight * (sums["bid_loss"] + sums["critic_loss"])
+    loss = (loss + schedules.imitation_weight * sums["imitation_loss"]) / count
     return loss, {name: float(value.detach()) / count for name, value in sums.items()}
+
+
+def imitation_loss(log_probs: torch.Tensor, legal: torch.Tensor, examples: torch.Tensor) -> torch.Tensor:
+    """Returns the summed cross-entropy to a bot's cards.
+
+    A part of the weight goes to all legal cards alike, lest the policy should come to be sure of the bot's card and
+    try no other.
+
+    Args:
+        log_probs: float32 [n, 54], 0 where illegal.
+        legal: int8 [n, 54].
+        examples: int64 [n], the bot's cards.
+    """
+    chosen = log_probs.gather(1, examples.to(log_probs.device)[:, None])[:, 0]
+    alike = log_probs.sum(1) / legal.sum(1, dtype=torch.long)
+    return -((1 - _SMOOTHING) * chosen + _SMOOTHING * alike).sum()

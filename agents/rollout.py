@@ -26,6 +26,7 @@ class Decisions:
         observations: int8 [n, size], canonical suits.
         masks: int8 [n, actions].
         actions: int64 [n], in the same suits.
+        examples: int64 [n], what the bot would have done; bids, and all rows where no imitation is wanted, hold 0.
         log_probs: float32 [n], of the actions when they were chosen.
         advantages: float32 [n], in standard deviations; 0 for bids, which do not learn from them.
         tricks: int64 [n], tricks that the seat ended the hand with.
@@ -35,6 +36,7 @@ class Decisions:
     observations: torch.Tensor
     masks: torch.Tensor
     actions: torch.Tensor
+    examples: torch.Tensor
     log_probs: torch.Tensor
     advantages: torch.Tensor
     tricks: torch.Tensor
@@ -88,7 +90,13 @@ class Rollout:
         self._batch = BatchGame.hands_of(rules, size, num_hands, self._seed, autoreset=False, suit_order="canonical")
 
     def play(
-        self, network: Network, iteration: int, temperature: float, gae_lambda: float, precision: str
+        self,
+        network: Network,
+        iteration: int,
+        temperature: float,
+        gae_lambda: float,
+        precision: str,
+        with_examples: bool,
     ) -> tuple[Decisions, HandStatistics]:
         """Plays the hands of an iteration; every iteration has deals of its own."""
         batch, n = self._batch, self._batch.num_games
@@ -106,15 +114,19 @@ class Rollout:
                 bots = players[tables, batch.seats] == BOT
                 rows = np.flatnonzero(choice & ~bots)
                 if len(rows):
-                    step = self._choose(network, rows, temperature, uniforms, precision)
+                    step = self._choose(network, rows, temperature, uniforms, precision, with_examples)
                     actions[rows] = step.actions
                     steps.append(step)
                 rows = np.flatnonzero(choice & bots)
                 if len(rows):
-                    turn = Turn(batch.rules, batch.views(rows), batch.seats[rows], rows)
-                    actions[rows] = batch.relabel_actions(self.bot.act(turn), rows)
+                    actions[rows] = self._bot_actions(rows)
                 batch.step(actions)
         return self._learnt(network, steps, gae_lambda), self._statistics(players)
+
+    def _bot_actions(self, rows: np.ndarray) -> np.ndarray:
+        """Returns what the bot does in some of the games."""
+        turn = Turn(self._batch.rules, self._batch.views(rows), self._batch.seats[rows], rows)
+        return self._batch.relabel_actions(self.bot.act(turn), rows)
 
     def _choose(
         self,
@@ -123,6 +135,7 @@ class Rollout:
         temperature: float,
         uniforms: torch.Generator,
         precision: str,
+        with_examples: bool,
     ) -> _Step:
         """Lets the network decide in some of the games."""
         device = network.scale.device
@@ -142,14 +155,18 @@ class Rollout:
         log_probs = log_probs.cpu()
         actions = sample(log_probs, torch.rand(log_probs.shape, generator=uniforms))
         chosen = log_probs.gather(1, actions[:, None])[:, 0]
+        examples = torch.zeros(len(rows), dtype=torch.long)
         if is_bid:
             actions += NUM_CARDS
+        elif with_examples:
+            examples = torch.from_numpy(self._bot_actions(rows))
         return _Step(
             rows,
             self._batch.seats[rows].astype(np.int64),
             observations,
             masks,
             actions,
+            examples,
             chosen,
             values,
             is_bid,
@@ -175,6 +192,7 @@ class Rollout:
             observations=torch.cat([step.observations for step in steps]),
             masks=torch.cat([step.masks for step in steps]),
             actions=torch.cat([step.actions for step in steps]),
+            examples=torch.cat([step.examples for step in steps]),
             log_probs=torch.cat([step.log_probs for step in steps]),
             advantages=_standardised(torch.cat(advantages[::-1]), ~is_bid),
             tricks=torch.cat([tricks[step.rows, step.seats] for step in steps]),
@@ -199,6 +217,7 @@ class _Step:
     observations: torch.Tensor
     masks: torch.Tensor
     actions: torch.Tensor
+    examples: torch.Tensor
     log_probs: torch.Tensor
     values: torch.Tensor
     is_bid: bool

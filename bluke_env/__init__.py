@@ -2,8 +2,9 @@
 
 from bluke_env.agent import Agent, Turn
 from bluke_env.batch import BatchGame
+from bluke_env.deals import Deal
 from bluke_env.errors import IllegalAction
-from bluke_env.game import Deal, Game, HandResult, Phase
+from bluke_env.game import Game, HandResult, Phase
 from bluke_env.observation import ObservationLayout
 from bluke_env.rules import Rules
 

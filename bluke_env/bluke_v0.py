@@ -19,7 +19,7 @@ import operator
 import sys
 import warnings
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -207,7 +207,7 @@ class raw_env(AECEnv):
         if self.render_mode == "human":
             self.render()
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: SupportsIndex | None) -> None:
         """Makes the decision of the selected agent, or takes it out once the match is over.
 
         Args:
@@ -220,7 +220,7 @@ class raw_env(AECEnv):
         """
         agent = self._selected()
         if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)
+            self._was_dead_step(action)  # type: ignore[arg-type]  # whatever is not None is refused
             return
         observation = np.empty(self._size, np.float32)
         mask = np.empty(self._num_actions, np.int8)
@@ -246,7 +246,7 @@ class raw_env(AECEnv):
         if self.render_mode == "human":
             self.render()
 
-    def last(self, observe: bool = True) -> tuple[dict[str, np.ndarray] | None, float, bool, bool, dict[str, int]]:
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, int]]:
         """Returns what the selected agent has to know before its step.
 
         Args:

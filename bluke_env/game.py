@@ -14,6 +14,7 @@ import numpy as np
 
 from bluke_env.actions import action_text
 from bluke_env.cards import NUM_CARDS, cards_of, mask_of
+from bluke_env.deals import Deal, checked_deals
 from bluke_env.engine.deal import set_deal, start_games
 from bluke_env.engine.encode import observe, observe_mask, observe_state
 from bluke_env.engine.state import BID, GAME, NONE
@@ -31,21 +32,6 @@ class Phase(enum.IntEnum):
     BID = 0
     PLAY = 1
     OVER = 2
-
-
-@dataclass(frozen=True)
-class Deal:
-    """A given deal of one hand.
-
-    Attributes:
-        hands: By seat, the card ids dealt.
-        turned_up: The card turned up for trump, None where the hand is played without.
-        dealer: The dealer's seat; needed for the first hand only, since the deal then passes to the left.
-    """
-
-    hands: Sequence[Sequence[int]]
-    turned_up: int | None = None
-    dealer: int | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +88,7 @@ class Game:
         if not isinstance(self._rules, Rules):
             raise ValueError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
         self._facts = self._rules.record()
-        self._deals = None if deals is None else _checked_deals(self._rules, deals)
+        self._deals = None if deals is None else checked_deals(self._rules, deals)
         self._record = np.zeros(1, GAME)
         numbers = np.array([checked_index("number", number, 1 << 64)], np.uint64)
         start_games(self._facts, self._record, np.uint64(checked_seed(seed)), numbers)
@@ -390,55 +376,3 @@ class Game:
 
 def _optional(value: Any) -> int | None:
     return None if value == NONE else int(value)
-
-
-def _checked_deals(rules: Rules, deals: Any) -> tuple[Deal, ...]:
-    if not isinstance(deals, Sequence) or not all(isinstance(deal, Deal) for deal in deals):
-        raise ValueError(
-            f"deals is {deals!r}, but it must be a list of Deal objects, one for each hand of the schedule"
-        )
-    if len(deals) != rules.num_hands:
-        raise ValueError(
-            f"{len(deals)} deals were given, but the schedule has {rules.num_hands} hands: give one for each"
-        )
-    checked = tuple(_checked_deal(rules, number, deal) for number, deal in enumerate(deals))
-    for number, deal in enumerate(checked):
-        first = checked[0].dealer
-        if deal.dealer is None:
-            continue
-        if first is None:
-            raise ValueError(f"deal {number} names a dealer, but deal 0 does not: name the first dealer there")
-        if deal.dealer != (first + number) % rules.num_players:
-            raise ValueError(
-                f"deal {number} is dealt by seat {deal.dealer}, but the deal passes to the left from seat {first} in "
-                f"deal 0, to seat {(first + number) % rules.num_players}: leave out all dealers but the first"
-            )
-    return checked
-
-
-def _checked_deal(rules: Rules, number: int, deal: Deal) -> Deal:
-    where, planned = f"deal {number}", rules.schedule[number]
-    try:
-        hands = tuple(tuple(hand) for hand in deal.hands)
-    except TypeError:
-        raise ValueError(
-            f"the hands of {where} are {deal.hands!r}, but they must be a list of card ids by seat"
-        ) from None
-    if len(hands) != rules.num_players or any(len(hand) != planned.cards for hand in hands):
-        sizes = ", ".join(str(len(hand)) for hand in hands)
-        raise ValueError(
-            f"{where} has hands of {sizes} cards, but {rules.num_players} hands of {planned.cards} are due"
-        )
-    if (deal.turned_up is None) != planned.no_trump:
-        due = "no card is turned up in this hand" if planned.no_trump else "a card must be turned up in this hand"
-        raise ValueError(f"{where} turns up {deal.turned_up!r}, but {due}")
-    hands = tuple(tuple(checked_index(f"a card of {where}", card, NUM_CARDS) for card in hand) for hand in hands)
-    cards = [card for hand in hands for card in hand]
-    if deal.turned_up is not None:
-        cards.append(checked_index(f"the turned-up card of {where}", deal.turned_up, NUM_CARDS))
-    if len(set(cards)) != len(cards):
-        twice = next(card for card in cards if cards.count(card) > 1)
-        raise ValueError(f"{where} deals {action_text(twice)} twice, but there is one of each card")
-    if deal.dealer is not None:
-        checked_index(f"the dealer of {where}", deal.dealer, rules.num_players)
-    return Deal(hands, deal.turned_up, deal.dealer)

@@ -27,7 +27,7 @@ from bluke_env import Game, Rules
 game = Game(Rules(num_players=4), seed=7)
 game.apply_action(game.legal_actions()[2])
 vector = game.observe(game.current_player)
-print(vector.dtype, vector.shape, "first bid:", vector[game.layout.slice("bids")].reshape(4, 14)[3])
+print(vector.dtype, vector.shape, "bid to the right:", vector[game.layout.slice("bids")].reshape(4, 14)[3])
 
 scaled = vector * game.layout.scale
 for name, fact in game.layout.decode(scaled).items():
@@ -47,8 +47,8 @@ An observation is one vector of fixed length that holds everything a seat has a 
   the size of the hand in play.
 - `BatchGame` and `Game.observe` write it as **int8**. The PettingZoo environment gives it as **float32 in [-1, 1]**:
   `vector * layout.scale`, where each entry is divided by the number in the table below. Almost all entries are 0 or 1.
-- Cards are numbered `13 * suit + rank` with the suits {suits} and the ranks {ranks}; {lo} is the Lo Bluke and
-  {hi} the Hi Bluke. A slice of 54 entries has one entry for every card.
+- Cards are numbered `13 * suit + rank`, with the suits {suits} and the ranks {ranks};
+  {lo} is the Lo Bluke and {hi} the Hi Bluke. A slice of 54 entries has one entry for every card.
 - A layout may be wider than the game (`BatchGame(layout=...)`), so that one network serves games of several sizes:
   absent seats, and bids that cannot be made, stay zero.
 
@@ -76,12 +76,14 @@ prints
 {output}```
 
 ### Canonical suits
-With `suit_order="canonical"` the suits are relabelled for the seat that looks: trump comes first, then the others by how
-many cards the seat was dealt in them, the longest first; if they are equally many, by which cards (the higher ones
+With `suit_order="canonical"` the suits are relabelled for the seat that looks: trump comes first, then the others by
+how many cards the seat was dealt in them, the longest first; if they are equally many, by which cards (the higher ones
 first). So a learner sees one game instead of 24 that differ in the names of the suits. The order is that of the cards
-dealt and stays the same for the whole hand. Observation, state, mask and actions are all relabelled alike: card
-`13 * 0 + 12` is the ace of trumps, and playing it is action 12. Bids and Blukes keep their numbers. Records, bots and
-rendering speak of the real cards; `BatchGame.relabel_actions` turns real cards into labels.
+dealt and stays the same for the whole hand.
+
+Observation, state, mask and actions are all relabelled alike: where there is a trump, card and action 12 are its ace.
+Bids and Blukes keep their numbers. Records, bots and rendering speak of the real cards;
+`BatchGame.relabel_actions` turns real cards into labels.
 
 ## Actions
 One numbering serves both phases and all seats.
@@ -106,7 +108,8 @@ For the standard schedule:
 |---|---|---|---|---|---|
 {sizes}
 
-For n seats and hands of up to c cards, an observation has `{formula}` entries and there are `54 + c + 1` actions.
+For n seats and hands of up to c cards an observation has `239 + 67 n + c + 2 n c` entries, and there are `55 + c`
+actions.
 """
 
 
@@ -133,22 +136,6 @@ def sizes_table() -> str:
     return "\n".join(rows)
 
 
-def size_formula() -> str:
-    """Returns the length of an observation in terms of n seats and c cards, found from the layouts themselves."""
-
-    def size(seats: int, cards: int) -> int:
-        return ObservationLayout(seats, cards, 1).size
-
-    both = size(3, 2) - size(3, 1) - size(2, 2) + size(2, 1)
-    per_seat = size(3, 1) - size(2, 1) - both
-    per_card = size(2, 2) - size(2, 1) - 2 * both
-    constant = size(2, 1) - 2 * per_seat - per_card - 2 * both
-    for seats in range(MIN_PLAYERS, MAX_PLAYERS + 1):
-        for cards in range(1, 28):
-            assert size(seats, cards) == constant + per_seat * seats + per_card * cards + both * seats * cards
-    return f"{constant} + {per_seat}·n + {per_card if per_card > 1 else ''}{'·' if per_card > 1 else ''}c + {both}·n·c"
-
-
 def page() -> str:
     """Returns the whole page."""
     layout = ObservationLayout.of(Rules())
@@ -169,7 +156,6 @@ def page() -> str:
         output=output.getvalue(),
         actions=actions_table(),
         sizes=sizes_table(),
-        formula=size_formula(),
     )
 
 

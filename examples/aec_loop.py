@@ -9,7 +9,7 @@ env = bluke_v0.env(num_players=4)
 env.reset(seed=7)
 env.action_space("player_0").seed(7)  # all agents share one action space
 
-totals = dict.fromkeys(env.possible_agents, 0)
+totals = dict.fromkeys(env.possible_agents, 0.0)
 for agent in env.agent_iter():
     observation, reward, termination, truncation, info = env.last()
     totals[agent] += reward
@@ -18,6 +18,6 @@ for agent in env.agent_iter():
     env.step(action)
 
 for agent, points in totals.items():
-    print(f"{agent}: {points} points")
+    print(f"{agent}: {points:g} points")
 print("winners:", ", ".join(f"player_{seat}" for seat in env.unwrapped.game.winners))
 env.close()

@@ -313,7 +313,9 @@ def test_slices_are_disjoint_and_cover_the_vector(seats: int) -> None:
             assert layout.size >= part.stop
     assert place == layout.state_size
     assert list(layout.state_slices) == [*layout.slices, "other_hands"]
-    assert layout.num_actions == FIRST_BID + layout.most_cards + 1
+    cards = layout.most_cards
+    assert layout.size == 239 + 67 * seats + cards + 2 * seats * cards  # as docs/observation.md says
+    assert layout.num_actions == FIRST_BID + cards + 1
     assert (layout.scale.shape, layout.state_scale.shape) == ((layout.size,), (layout.state_size,))
     assert (layout.state_scale[: layout.size] == layout.scale).all()
     assert not layout.scale.flags.writeable

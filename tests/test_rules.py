@@ -52,7 +52,7 @@ def test_forms_of_a_schedule() -> None:
         [5, (3, True)],
         ((5, False), (3, True)),
         [[5, False], [3, True]],
-        (hand for hand in [5, (3, True)]),
+        [5, [3, np.True_]],
         [np.int64(5), (np.int8(3), np.bool_(True))],
     ):
         rules = rules_for(4, schedule)
@@ -90,6 +90,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"schedule": [1] * 128}, "the schedule has 128 hands, but a match has from 1 to 127"),
     ({"schedule": "13"}, "schedule is '13', but it must be a list of hands: (cards, no_trump) or cards alone"),
     ({"schedule": 13}, "schedule is 13, but it must be a list of hands: (cards, no_trump) or cards alone"),
+    ({"schedule": {5, 3}}, "schedule is {3, 5}, but it must be a list of hands"),
+    ({"schedule": {5: True}}, "schedule is {5: True}, but it must be a list of hands"),
     *(
         (
             {"schedule": [1, cards]},
