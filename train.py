@@ -8,6 +8,7 @@ python train.py --resume runs/quick/checkpoint.pt
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ import numpy as np
 
 try:
     import torch
-    from jsonargparse import ArgumentParser
+    from jsonargparse import ArgumentError, ArgumentParser
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -31,12 +32,13 @@ try:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+
+    from agents.logs import RunLog  # imports TensorBoard
 except ImportError as error:
     sys.exit(f'train.py needs {error.name}, which comes with the train extra: pip install -e ".[train]"')
 
 from agents import checkpoint, evaluate, seeds
 from agents.config import TrainConfig
-from agents.logs import RunLog
 from agents.network import Network
 from agents.player import NetworkAgent
 from agents.ppo import Schedules, update
@@ -72,6 +74,8 @@ class Trainer:
             self.optimizer.load_state_dict(resumed["optimizer"])
             self.progress = checkpoint.Progress(**resumed["progress"])
         self.folder = Path(config.run_dir)
+        if resumed is None:
+            set_aside(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = RunLog(self.folder, self.progress.iteration)
         self._rollouts: dict[int, Rollout] = {}
@@ -139,8 +143,17 @@ class Trainer:
             schedules.temperature,
             config.gae_lambda,
             self.progress.precision,
-            schedules.imitation_weight > 0,
+            schedules.guidance_weight > 0,
         )
+
+
+def set_aside(folder: Path) -> None:
+    """Renames the folder of an earlier run, so that nothing of it is lost."""
+    if not (folder / "log.csv").exists():
+        return
+    number = next(n for n in itertools.count(1) if not folder.with_name(f"{folder.name}.{n}").exists())
+    moved = folder.rename(folder.with_name(f"{folder.name}.{number}"))
+    print(f"{folder} held another run, which is now in {moved}")
 
 
 def _means(statistics: Sequence[HandStatistics]) -> dict[str, float]:
@@ -212,8 +225,14 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
 
     Returns:
         The settings, and the checkpoint to resume if one is named, whose settings are then the defaults.
+
+    Raises:
+        ArgumentError: An option or a field of the YAML file is unknown or of the wrong type.
+        ValueError: A value is out of range, or the checkpoint cannot be read.
     """
-    parser = ArgumentParser(prog="train.py", description="Trains a network to play Bluke by self-play.")
+    parser = ArgumentParser(
+        prog="train.py", description="Trains a network to play Bluke by self-play.", exit_on_error=False
+    )
     parser.add_argument("--config", action="config", help="YAML file with any of the settings below")
     parser.add_argument(
         "--resume", type=str | None, default=None, metavar="CHECKPOINT", help="checkpoint to go on from"
@@ -227,7 +246,18 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
         parser.set_defaults(run_dir=str(Path(options.resume).parent))
         options = parser.parse_args(arguments)
     settings = {field.name: options[field.name] for field in dataclasses.fields(TrainConfig)}
-    return TrainConfig.from_dict(settings), resumed
+    config = TrainConfig.from_dict(settings)
+    if resumed is not None:
+        _check_fit(config, TrainConfig.from_dict(resumed["config"]))
+    return config, resumed
+
+
+def _check_fit(config: TrainConfig, resumed: TrainConfig) -> None:
+    """Refuses to resume with what the weights were not made for."""
+    for name in ("num_players", "hidden_sizes"):
+        wanted, trained = getattr(config, name), getattr(resumed, name)
+        if wanted != trained:
+            raise ValueError(f"{name} is {wanted!r}, but the checkpoint to resume has {trained!r}: leave it so")
 
 
 def main() -> None:
@@ -236,8 +266,9 @@ def main() -> None:
     try:
         config, resumed = parse()
         trainer = Trainer(config, resumed)
-    except ValueError as error:
-        sys.exit(f"train.py: {error}")
+    except (ValueError, OSError, ArgumentError) as error:
+        print(f"train.py: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)
     interruption = Interruption()
     console.print(
         f"{sum(weights.numel() for weights in trainer.network.parameters()):,} weights, {trainer.progress.precision} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import pickle
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,14 @@ def save(
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        torch.save(data, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as file:
+            torch.save(data, file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def read(path: str | os.PathLike) -> dict[str, Any]:
@@ -70,20 +73,15 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"there is no checkpoint at {path}")
     try:
-        data = torch.load(path, map_location="cpu", weights_only=True)
-    except (
-        pickle.UnpicklingError,
-        RuntimeError,
-        EOFError,
-        ValueError,
-        KeyError,
-        TypeError,
-        OSError,
-    ) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ValueError(f"{path} is damaged or no checkpoint of this project: {reason}") from None
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # torch.load does not look at the checksums
+        data = None if damaged else torch.load(path, map_location="cpu", weights_only=True)
+    except PermissionError:
+        raise ValueError(f"{path} may not be read: permission denied") from None
+    except Exception:  # reading arbitrary bytes can fail in any way
+        data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"{path} is no checkpoint of this project: train.py writes those")
+        raise ValueError(f"{path} is damaged or no checkpoint of this project: train.py writes those")
     if data["observation_version"] != OBSERVATION_VERSION:
         raise ValueError(
             f"{path} was trained on observations of version {data['observation_version']}, but this package has "

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bluke_env import Rules
+from bluke_env import Rules, bots
+from bluke_env.evaluation.statistics import MIN_DEALS
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class TrainConfig:
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its value at the end; linear in between.
         tricks_weight: Weight of predicting the tricks one will take, which is the critic and the bidder.
-        imitation: Weight of choosing the bot's card at the start, which spares the first minutes of groping.
-        imitation_until: Share of the iterations after which that weight, falling linearly, has reached zero.
+        guidance: Weight at the start of what playing hands out from every card says about it.
+        guidance_until: Share of the iterations after which that weight, falling linearly, has reached zero.
         temperature: Points by which a bid must look worse to be e times rarer, at the start.
         final_temperature: Its value at the end; geometric in between.
         max_grad_norm: Gradients longer than this are shortened to it.
@@ -68,8 +69,8 @@ class TrainConfig:
     entropy: float = 0.02
     final_entropy: float = 0.002
     tricks_weight: float = 0.2
-    imitation: float = 1.0
-    imitation_until: float = 0.3
+    guidance: float = 1.0
+    guidance_until: float = 0.3
     temperature: float = 2.0
     final_temperature: float = 0.5
     max_grad_norm: float = 1.0
@@ -96,12 +97,17 @@ class TrainConfig:
             "max_grad_norm",
         ):
             _check(name, getattr(self, name), getattr(self, name) > 0, "more than 0")
-        for name in ("epochs", "minibatch_size", "threads", "checkpoint_every", "evaluate_deals"):
+        for name in ("epochs", "minibatch_size", "threads", "checkpoint_every"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("entropy", "final_entropy", "tricks_weight", "clip", "imitation"):
+        for name in ("entropy", "final_entropy", "tricks_weight", "clip", "guidance"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
-        for name in ("gae_lambda", "imitation_until"):
+        for name in ("gae_lambda", "guidance_until"):
             _check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        _check("evaluate_deals", self.evaluate_deals, self.evaluate_deals >= MIN_DEALS, f"at least {MIN_DEALS}")
+        for spec in (self.bot, *self.evaluate_against):
+            bots.make(spec)
+        for spec in (self.bot, *self.evaluate_against):
+            bots.make(spec)  # refuses what is no bot
         _check("seed", self.seed, 0 <= self.seed < 1 << 63, "from 0 to 2**63 - 1")
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 
@@ -20,20 +19,20 @@ class RunLog:
 
     def __init__(self, folder: Path, done: int) -> None:
         self._path = folder / "log.csv"
-        self._rows = self._kept(done)
+        self._keep(done)
         self._writer = SummaryWriter(str(folder), purge_step=done + 1)
 
-    def _kept(self, done: int) -> list[dict[str, Any]]:
-        if done == 0 or not self._path.exists():
-            self._path.unlink(missing_ok=True)
-            return []
+    def _keep(self, done: int) -> None:
+        if not self._path.exists():
+            return
         with self._path.open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if int(row["iteration"]) <= done]
+            reader = csv.DictReader(file)
+            rows = [row for row in reader if int(row["iteration"]) <= done]
+            names = reader.fieldnames or []
         with self._path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0].keys() if rows else [])
+            writer = csv.DictWriter(file, names)
             writer.writeheader()
             writer.writerows(rows)
-        return rows
 
     def write(self, row: dict[str, float]) -> None:
         """Appends the numbers of an iteration; `row` has the same keys every time, `iteration` among them."""

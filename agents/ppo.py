@@ -21,7 +21,7 @@ class Schedules:
 
     learning_rate: float
     entropy_weight: float
-    imitation_weight: float
+    guidance_weight: float
     temperature: float
 
     @classmethod
@@ -31,14 +31,12 @@ class Schedules:
         return cls(
             learning_rate=config.learning_rate + part * (config.final_learning_rate - config.learning_rate),
             entropy_weight=config.entropy + part * (config.final_entropy - config.entropy),
-            imitation_weight=config.imitation * max(0.0, 1 - part / config.imitation_until)
-            if config.imitation_until
+            guidance_weight=config.guidance * max(0.0, 1 - part / config.guidance_until)
+            if config.guidance_until
             else 0.0,
             temperature=config.temperature * (config.final_temperature / config.temperature) ** part,
         )
 
-
-_SMOOTHING = 0.2
 
 SHARDS = 2
 """Parts of a minibatch, whose gradients threads may work out side by side; fixed, so that threads change nothing."""
@@ -132,30 +130,12 @@ def losses(
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         sums["policy_loss"] = -torch.minimum(ratio * advantages, clipped * advantages).sum()
         # An illegal card has probability 0 and log-probability -inf; its term is 0, and so is its gradient.
-        finite = log_probs.masked_fill(masks[:, :NUM_CARDS] == 0, 0.0)
-        sums["entropy"] = -(log_probs.exp() * finite).sum()
-        sums["imitation_loss"] = torch.zeros((), device=device)
-        if schedules.imitation_weight > 0:
-            sums["imitation_loss"] = imitation_loss(finite, masks[:, :NUM_CARDS], decisions.examples[rows[bids:]])
+        probs = log_probs.exp()
+        sums["entropy"] = -(probs * log_probs.masked_fill(masks[:, :NUM_CARDS] == 0, 0.0)).sum()
+        sums["guidance_loss"] = -(probs * decisions.prospects[rows[bids:]].to(device)).sum()
         sums["clipped"] = (ratio != clipped).sum()
         sums["kl"] = (ratio - 1 - log_ratio).detach().sum()
     loss = sums["policy_loss"] - schedules.entropy_weight * sums["entropy"]
     loss = loss + config.tricks_weight * (sums["bid_loss"] + sums["critic_loss"])
-    loss = (loss + schedules.imitation_weight * sums["imitation_loss"]) / count
+    loss = (loss + schedules.guidance_weight * sums["guidance_loss"]) / count
     return loss, {name: float(value.detach()) / count for name, value in sums.items()}
-
-
-def imitation_loss(log_probs: torch.Tensor, legal: torch.Tensor, examples: torch.Tensor) -> torch.Tensor:
-    """Returns the summed cross-entropy to a bot's cards.
-
-    A part of the weight goes to all legal cards alike, lest the policy should come to be sure of the bot's card and
-    try no other.
-
-    Args:
-        log_probs: float32 [n, 54], 0 where illegal.
-        legal: int8 [n, 54].
-        examples: int64 [n], the bot's cards.
-    """
-    chosen = log_probs.gather(1, examples.to(log_probs.device)[:, None])[:, 0]
-    alike = log_probs.sum(1) / legal.sum(1, dtype=torch.long)
-    return -((1 - _SMOOTHING) * chosen + _SMOOTHING * alike).sum()

@@ -20,7 +20,8 @@ def chosen_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device is {name!r}, which this machine does not have ({error})") from None
+        reason = str(error).splitlines()[0].split(". ")[0]
+        raise ValueError(f"device is {name!r}, which this machine does not have ({reason})") from None
     return device
 
 

@@ -232,6 +232,14 @@ def test_every_seat_is_as_likely_to_deal_first(seats: int) -> None:
     assert_uniform(np.bincount(dealers, minlength=seats), games / seats, seats - 1)
 
 
+@pytest.mark.parametrize("seats", [2, 4, 15])
+def test_the_first_dealer_says_nothing_about_the_deal(seats: int) -> None:
+    """The highest card of a one-card hand is as likely to lie anywhere, counted from the dealer."""
+    deals = first_deals(rules_for(seats, [1]), 9, 20_000)
+    highest = deals[:, :seats].argmax(1)
+    assert_uniform(np.bincount((highest - deals[:, -1]) % seats, minlength=seats), len(deals) / seats, seats - 1)
+
+
 @pytest.fixture(scope="module")
 def places_of_cards() -> np.ndarray:
     """Where every card of 50,000 deals lies, int [deals, 54]: seat 0..3 of 13 cards, 4 turned up, 5 the unseen card."""

@@ -1,142 +1,18 @@
-"""Observations: every entry against plain Python, what a seat may not see, and the relabelling of suits."""
+"""Observations: every entry against plain Python, and what a seat may not see."""
 
-import itertools
 import random
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from referee import PACK, playable, suit_asked, trick_winner
+from observed import Table, every_table, positions, random_deals, some_tables
 from tables import ALL_SEATS, FIRST_BID, deal_of, rules_for, start
 
 from bluke_env import BatchGame, Deal, Game, ObservationLayout, Rules, Turn
 from bluke_env.cards import cards_of, mask_of, parse_cards
 from bluke_env.engine.encode import observe, observe_mask, observe_state
 from bluke_env.rules import MAX_HANDS, MAX_POINTS
-
-OPTIONS: list[dict[str, Any]] = [
-    {},
-    {"min_bid": 0, "bluke_lead": "trump", "points_per_trick": 137, "points_per_overtrick": 31},
-]
-
-
-def varied_rules(seats: int, options: dict[str, Any] | None = None) -> Rules:
-    """A short match: a hand of some cards, one of one card, one at no trump, and one as large as the pack allows."""
-    some = min(8, 53 // seats)
-    return rules_for(seats, [some, 1, (min(3, some), True), 54 // seats], **(options or {}))
-
-
-every_table = pytest.mark.parametrize(
-    "rules",
-    [
-        pytest.param(varied_rules(seats, options), id=f"{seats}-{'options' if options else 'plain'}")
-        for seats in ALL_SEATS
-        for options in OPTIONS
-    ],
-)
-some_tables = pytest.mark.parametrize("rules", [varied_rules(seats, OPTIONS[seats % 2]) for seats in (2, 3, 4, 7, 15)])
-
-
-def suit(card: int) -> int | None:
-    return None if card >= 52 else card // 13
-
-
-class Table:
-    """A game, and what everybody at the table has seen of the hand in play (of the last one once all is over)."""
-
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self._new_hand()
-
-    def _new_hand(self) -> None:
-        self.dealt = self.game.hands
-        self.played: list[list[int]] = [[] for _ in self.dealt]
-        self.voids: list[set[int]] = [set() for _ in self.dealt]
-
-    @property
-    def trump(self) -> str | None:
-        return None if self.game.trump is None else "CDHS"[self.game.trump]
-
-    @property
-    def trick(self) -> list[tuple[int, str]]:
-        return [(seat, PACK[card]) for seat, card in self.game.trick]
-
-    def act(self, action: int) -> None:
-        """Takes note of an action and makes it."""
-        game, number, seat = self.game, self.game.hand_number, self.game.current_player
-        assert seat is not None
-        if action < FIRST_BID:
-            self.played[seat].append(action)
-            asked = suit_asked(self.trick[0][1], self.trump, game.rules.bluke_lead) if game.trick else None
-            if asked is not None and PACK[action][1] != asked and suit(action) is not None:
-                self.voids[seat].add("CDHS".index(asked))
-        game.apply_action(action)
-        if game.hand_number != number and not game.is_terminal:
-            self._new_hand()
-
-    def facts(self, seat: int, room: int) -> dict[str, Any]:
-        """What the observation of a seat says, by slice name, in a layout with room for so many seats."""
-        game, seats = self.game, self.game.num_players
-        around = [(seat + place) % seats for place in range(seats)]
-        hand = game.hands[seat]
-        unseen = set(range(54)) - {*hand, *itertools.chain(*self.played), game.turned_up}
-        needed = [
-            None if bid is None else max(0, bid - taken) for bid, taken in zip(game.bids, game.tricks, strict=True)
-        ]
-
-        def by_seat(values: Sequence[Any], absent: Any) -> list[Any]:
-            return [values[other] for other in around] + [absent] * (room - seats)
-
-        def relative(other: int | None) -> int | None:
-            return None if other is None else around.index(other)
-
-        return {
-            "phase": game.phase.name.lower(),
-            "played": by_seat([sorted(cards) for cards in self.played], []),
-            "voids": by_seat([sorted(suits) for suits in self.voids], []),
-            "hand": list(hand),
-            "table": sorted(card for _, card in game.trick),
-            "top_cards": [card for card in hand if not any(suit(c) == suit(card) and c > card for c in unseen)],
-            "winning_cards": self.winning_cards(hand),
-            "trump": game.trump,
-            "turned_up": game.turned_up,
-            "bids": by_seat(game.bids, None),
-            "needed": by_seat(needed, None),
-            "tricks": by_seat(game.tricks, 0),
-            "hand_size": game.hand_size,
-            "dealer": relative(game.dealer),
-            "leader": relative(game.leader),
-            "to_act": relative(game.current_player),
-            "winning_seat": relative(trick_winner(self.trick, self.trump)) if game.trick else None,
-            "scores": by_seat(game.scores, 0),
-            "hands_left": game.rules.num_hands - game.hand_number,
-        }
-
-    def winning_cards(self, hand: Sequence[int]) -> list[int]:
-        """The cards of a hand that could be played to the trick now and would win it as it stands."""
-        if not self.trick:
-            return []
-        may_play = playable([PACK[card] for card in hand], self.trick, self.trump, self.game.rules.bluke_lead)
-        newcomer = -1
-        winning = [card for card in may_play if trick_winner([*self.trick, (newcomer, card)], self.trump) == newcomer]
-        return sorted(PACK.index(card) for card in winning)
-
-    def all_facts(self, seat: int, room: int) -> dict[str, Any]:
-        """What the perfect-information state says."""
-        seats = self.game.num_players
-        others = [list(self.game.hands[(seat + place) % seats]) for place in range(1, seats)]
-        return {**self.facts(seat, room), "other_hands": others + [[]] * (room - seats)}
-
-
-def positions(game: Game, rng: random.Random) -> Iterator[Table]:
-    """Plays a match at random; yields the table before every action and once more at the end."""
-    table = Table(game)
-    while not game.is_terminal:
-        yield table
-        table.act(rng.choice(game.legal_actions()))
-    yield table
 
 
 def check_decoded(layout: ObservationLayout, vector: np.ndarray, scale: np.ndarray, expected: dict[str, Any]) -> None:
@@ -374,16 +250,6 @@ def test_wrong_seats_and_suit_orders_are_refused() -> None:
 # Ego-centric: the rotation of the table does not show.
 
 
-def random_deals(rules: Rules, rng: random.Random) -> list[Deal]:
-    seats, first_dealer = rules.num_players, rng.randrange(rules.num_players)
-    deals = []
-    for number, (size, no_trump) in enumerate(rules.schedule):
-        pack = rng.sample(range(54), 54)
-        hands = [pack[size * seat : size * (seat + 1)] for seat in range(seats)]
-        deals.append(deal_of(hands, None if no_trump else pack[-1], (first_dealer + number) % seats))
-    return deals
-
-
 def rotated(deal: Deal, turns: int) -> Deal:
     seats = len(deal.hands)
     hands = [deal.hands[(seat - turns) % seats] for seat in range(seats)]
@@ -477,136 +343,3 @@ def test_views_hide_all_that_is_hidden_and_show_the_rest(rules: Rules, canonical
         real = turn.real_actions(actions, encoded.orders)
         assert (batch.relabel_actions(real, games) == actions).all()
         batch.step(actions)
-
-
-# Canonical suits.
-
-CARD_SLICES = ("played", "hand", "table", "top_cards", "winning_cards", "other_hands")
-
-
-def suit_keys(dealt: Iterable[int], trump: int | None) -> list[Any]:
-    """What the suits are ordered by: trump first, then by the cards dealt, how many and which."""
-    ranks = [sorted((card % 13 for card in dealt if suit(card) == number), reverse=True) for number in range(4)]
-    return [(number == trump, len(ranks[number]), ranks[number]) for number in range(4)]
-
-
-def places(dealt: Iterable[int], trump: int | None) -> list[int]:
-    """By suit, the place it moves to; equal suits stay in their order."""
-    keys = suit_keys(dealt, trump)
-    order = sorted(range(4), key=lambda number: keys[number], reverse=True)
-    return [order.index(number) for number in range(4)]
-
-
-def relabelled(layout: ObservationLayout, vector: np.ndarray, moves: Sequence[int]) -> np.ndarray:
-    """The observation or state with every suit moved to its place."""
-    out = vector.copy()
-    for name, part in layout.state_slices.items():
-        if part.stop <= len(vector):
-            block = out[part.start : part.stop].reshape(part.shape)
-            if name in CARD_SLICES:
-                block[..., :52] = moved_cards(block[..., :52], moves)
-            elif name in ("voids", "trump"):
-                block[..., moves] = block.copy()
-    return out
-
-
-def moved_cards(cards: np.ndarray, moves: Sequence[int]) -> np.ndarray:
-    suits = cards.reshape(*cards.shape[:-1], 4, 13)
-    moved = np.empty_like(suits)
-    moved[..., moves, :] = suits
-    return moved.reshape(cards.shape)
-
-
-@every_table
-def test_canonical_vectors_are_the_fixed_ones_relabelled_by_the_cards_dealt(rules: Rules) -> None:
-    """The order depends on what was dealt alone, so it stays the same for the hand."""
-    game, rng = Game(rules, seed=8), random.Random(8)
-    layout = game.layout
-    for table in positions(game, rng):
-        seat = rng.randrange(rules.num_players)
-        moves = places(table.dealt[seat], game.trump)
-        assert (game.observe(seat, "canonical") == relabelled(layout, game.observe(seat), moves)).all()
-        assert (game.state(seat, "canonical") == relabelled(layout, game.state(seat), moves)).all()
-        seat = game.current_player or 0
-        mask, canonical = game.action_mask(), game.action_mask(suit_order="canonical")
-        mask[:52] = moved_cards(mask[:52], places(table.dealt[seat], game.trump))
-        assert (canonical == mask).all()
-
-
-def relabelled_card(card: int, suits: Sequence[int]) -> int:
-    return card if card >= 52 else 13 * suits[card // 13] + card % 13
-
-
-def relabelled_deal(deal: Deal, suits: Sequence[int]) -> Deal:
-    hands = [[relabelled_card(card, suits) for card in hand] for hand in deal.hands]
-    turned_up = None if deal.turned_up is None else relabelled_card(deal.turned_up, suits)
-    return deal_of(hands, turned_up, deal.dealer or 0)
-
-
-def swaps_of_equal_suits(dealt: Iterable[int], trump: int | None) -> list[list[int]]:
-    """All moves of canonical places among those whose suits nothing tells apart; only to stay where there are none."""
-    keys = sorted(suit_keys(dealt, trump), reverse=True)
-    return [
-        list(moves)
-        for moves in itertools.permutations(range(4))
-        if all(keys[place] == keys[moved] for place, moved in enumerate(moves))
-    ]
-
-
-@pytest.mark.parametrize("seats", [2, 4, 5])
-def test_the_names_of_the_suits_do_not_show_in_canonical_vectors(seats: int) -> None:
-    rules, rng = rules_for(seats, [53 // seats, 3, (6, True)]), random.Random(seats)
-    deals = random_deals(rules, rng)
-    table = Table(Game(rules, deals=deals))
-    game, layout = table.game, table.game.layout
-    others = {
-        suits: Game(rules, deals=[relabelled_deal(deal, suits) for deal in deals])
-        for suits in itertools.permutations(range(4))
-    }
-    untied = 0
-    while not game.is_terminal:
-        seat = rng.randrange(seats)
-        swaps = swaps_of_equal_suits(table.dealt[seat], game.trump)
-        untied += len(swaps) == 1
-        alike = {relabelled(layout, game.state(seat, "canonical"), moves).tobytes() for moves in swaps}
-        assert len(others) == 24
-        for other in others.values():
-            state = other.state(seat, "canonical")
-            assert state.tobytes() in alike
-            assert (other.observe(seat, "canonical") == state[: layout.size]).all()
-        if game.current_player == seat and len(swaps) == 1:
-            masks = {other.action_mask(suit_order="canonical").tobytes() for other in others.values()}
-            assert len(masks) == 1
-        action = rng.choice(game.legal_actions())
-        table.act(action)
-        for suits, other in others.items():
-            other.apply_action(relabelled_card(action, suits) if action < FIRST_BID else action)
-    assert untied > 20
-
-
-@some_tables
-def test_canonical_actions_play_the_same_real_cards(rules: Rules) -> None:
-    """Two batches of the same games, one in each suit order, stay the same through the mapping."""
-    games = 8
-    fixed = BatchGame(rules, games, seed=9)
-    canonical = BatchGame(rules, games, seed=9, suit_order="canonical")
-    dealt: dict[int, tuple[Any, Any]] = {}
-    stream = np.array([9], np.uint64)
-    for _ in range(200):
-        assert canonical.records.tobytes() == fixed.records.tobytes()
-        labels = canonical.random_actions(stream)
-        actions = labels.copy()
-        for index in range(games):
-            game, seat = fixed.game(index), int(fixed.seats[index])
-            hand = (int(fixed.game_numbers[index]), game.hand_number)
-            if dealt.get(index, ((), ()))[0] != hand:
-                dealt[index] = hand, game.hands
-            moves = places(dealt[index][1][seat], game.trump)
-            if labels[index] < FIRST_BID:
-                actions[index] = relabelled_card(int(labels[index]), [moves.index(place) for place in range(4)])
-            observation = relabelled(fixed.layout, fixed.observations[index], moves)
-            assert (canonical.observations[index] == observation).all()
-        assert (canonical.relabel_actions(actions, np.arange(games)) == labels).all()
-        fixed.step(actions)
-        canonical.step(labels)
-        assert (canonical.rewards == fixed.rewards).all()

@@ -95,7 +95,7 @@ def test_no_file_imports_torch_or_the_agents(name: str) -> None:
     assert not roots & {"torch", "agents", "benchmarks", "tests", "train", "pygame", "tensorboard"}
 
 
-STEPS = ["cards errors", "rules", "engine", "observation belief actions", "game batch agent"]
+STEPS = ["cards errors", "rules", "engine", "observation belief deals actions", "game batch agent"]
 """Where the arrows start; everything else comes after."""
 
 

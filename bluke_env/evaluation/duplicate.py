@@ -10,7 +10,7 @@ import numpy as np
 from bluke_env.actions import action_text
 from bluke_env.agent import Agent, Turn
 from bluke_env.batch import BatchGame
-from bluke_env.errors import checked_index, checked_seed
+from bluke_env.errors import checked_integer, checked_seed
 from bluke_env.evaluation.seeds import deal_seed, player_seed
 from bluke_env.rules import Rules, ScheduledHand
 
@@ -71,7 +71,7 @@ def play_duplicate(
         ValueError: An argument is invalid, or a player plays with another number of players.
         AgentError: A player raised an exception, or its answer was not one legal action for each row.
     """
-    deals = 1 + checked_index("deals - 1", deals - 1, 1 << 31)
+    deals = checked_integer("deals", deals, 1, 1 << 31)
     seed = checked_seed(seed)
     for seating in seatings:
         _check_seating(rules, seating)

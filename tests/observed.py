@@ -1,0 +1,144 @@
+"""What can be seen at a table, worked out in plain Python, and rules and deals to try it on."""
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from referee import PACK, playable, suit_asked, trick_winner
+from tables import ALL_SEATS, FIRST_BID, deal_of, rules_for
+
+from bluke_env import Deal, Game, Rules
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"min_bid": 0, "bluke_lead": "trump", "points_per_trick": 137, "points_per_overtrick": 31},
+]
+
+
+def varied_rules(seats: int, options: dict[str, Any] | None = None) -> Rules:
+    """A short match: a hand of some cards, one of one card, one at no trump, and one as large as the pack allows."""
+    some = min(8, 53 // seats)
+    return rules_for(seats, [some, 1, (min(3, some), True), 54 // seats], **(options or {}))
+
+
+every_table = pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(varied_rules(seats, options), id=f"{seats}-{'options' if options else 'plain'}")
+        for seats in ALL_SEATS
+        for options in OPTIONS
+    ],
+)
+some_tables = pytest.mark.parametrize("rules", [varied_rules(seats, OPTIONS[seats % 2]) for seats in (2, 3, 4, 7, 15)])
+
+
+def suit(card: int) -> int | None:
+    return None if card >= 52 else card // 13
+
+
+class Table:
+    """A game, and what everybody at the table has seen of the hand in play (of the last one once all is over)."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._new_hand()
+
+    def _new_hand(self) -> None:
+        self.dealt = self.game.hands
+        self.played: list[list[int]] = [[] for _ in self.dealt]
+        self.voids: list[set[int]] = [set() for _ in self.dealt]
+
+    @property
+    def trump(self) -> str | None:
+        return None if self.game.trump is None else "CDHS"[self.game.trump]
+
+    @property
+    def trick(self) -> list[tuple[int, str]]:
+        return [(seat, PACK[card]) for seat, card in self.game.trick]
+
+    def act(self, action: int) -> None:
+        """Takes note of an action and makes it."""
+        game, number, seat = self.game, self.game.hand_number, self.game.current_player
+        assert seat is not None
+        if action < FIRST_BID:
+            self.played[seat].append(action)
+            asked = suit_asked(self.trick[0][1], self.trump, game.rules.bluke_lead) if game.trick else None
+            if asked is not None and PACK[action][1] != asked and suit(action) is not None:
+                self.voids[seat].add("CDHS".index(asked))
+        game.apply_action(action)
+        if game.hand_number != number and not game.is_terminal:
+            self._new_hand()
+
+    def facts(self, seat: int, room: int) -> dict[str, Any]:
+        """What the observation of a seat says, by slice name, in a layout with room for so many seats."""
+        game, seats = self.game, self.game.num_players
+        around = [(seat + place) % seats for place in range(seats)]
+        hand = game.hands[seat]
+        unseen = set(range(54)) - {*hand, *itertools.chain(*self.played), game.turned_up}
+        needed = [
+            None if bid is None else max(0, bid - taken) for bid, taken in zip(game.bids, game.tricks, strict=True)
+        ]
+
+        def by_seat(values: Sequence[Any], absent: Any) -> list[Any]:
+            return [values[other] for other in around] + [absent] * (room - seats)
+
+        def relative(other: int | None) -> int | None:
+            return None if other is None else around.index(other)
+
+        return {
+            "phase": game.phase.name.lower(),
+            "played": by_seat([sorted(cards) for cards in self.played], []),
+            "voids": by_seat([sorted(suits) for suits in self.voids], []),
+            "hand": list(hand),
+            "table": sorted(card for _, card in game.trick),
+            "top_cards": [card for card in hand if not any(suit(c) == suit(card) and c > card for c in unseen)],
+            "winning_cards": self.winning_cards(hand),
+            "trump": game.trump,
+            "turned_up": game.turned_up,
+            "bids": by_seat(game.bids, None),
+            "needed": by_seat(needed, None),
+            "tricks": by_seat(game.tricks, 0),
+            "hand_size": game.hand_size,
+            "dealer": relative(game.dealer),
+            "leader": relative(game.leader),
+            "to_act": relative(game.current_player),
+            "winning_seat": relative(trick_winner(self.trick, self.trump)) if game.trick else None,
+            "scores": by_seat(game.scores, 0),
+            "hands_left": game.rules.num_hands - game.hand_number,
+        }
+
+    def winning_cards(self, hand: Sequence[int]) -> list[int]:
+        """The cards of a hand that could be played to the trick now and would win it as it stands."""
+        if not self.trick:
+            return []
+        may_play = playable([PACK[card] for card in hand], self.trick, self.trump, self.game.rules.bluke_lead)
+        newcomer = -1
+        winning = [card for card in may_play if trick_winner([*self.trick, (newcomer, card)], self.trump) == newcomer]
+        return sorted(PACK.index(card) for card in winning)
+
+    def all_facts(self, seat: int, room: int) -> dict[str, Any]:
+        """What the perfect-information state says."""
+        seats = self.game.num_players
+        others = [list(self.game.hands[(seat + place) % seats]) for place in range(1, seats)]
+        return {**self.facts(seat, room), "other_hands": others + [[]] * (room - seats)}
+
+
+def positions(game: Game, rng: random.Random) -> Iterator[Table]:
+    """Plays a match at random; yields the table before every action and once more at the end."""
+    table = Table(game)
+    while not game.is_terminal:
+        yield table
+        table.act(rng.choice(game.legal_actions()))
+    yield table
+
+
+def random_deals(rules: Rules, rng: random.Random) -> list[Deal]:
+    seats, first_dealer = rules.num_players, rng.randrange(rules.num_players)
+    deals = []
+    for number, (size, no_trump) in enumerate(rules.schedule):
+        pack = rng.sample(range(54), 54)
+        hands = [pack[size * seat : size * (seat + 1)] for seat in range(seats)]
+        deals.append(deal_of(hands, None if no_trump else pack[-1], (first_dealer + number) % seats))
+    return deals
