@@ -136,14 +136,9 @@ class Trainer:
         if size not in self._rollouts:
             bot = bots.make(config.bot)
             self._rollouts[size] = Rollout(self.rules, size, config.hands_per_size, config.seed, bot, config.bot_share)
-        schedules = Schedules.at(config, self.progress.iteration)
+        temperature = Schedules.at(config, self.progress.iteration).temperature
         return self._rollouts[size].play(
-            self.network,
-            self.progress.iteration,
-            schedules.temperature,
-            config.gae_lambda,
-            self.progress.precision,
-            schedules.guidance_weight > 0,
+            self.network, self.progress.iteration, temperature, config.gae_lambda, self.progress.precision
         )
 
 

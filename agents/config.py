@@ -36,8 +36,6 @@ class TrainConfig:
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its value at the end; linear in between.
         tricks_weight: Weight of predicting the tricks one will take, which is the critic and the bidder.
-        guidance: Weight at the start of what playing hands out from every card says about it.
-        guidance_until: Share of the iterations after which that weight, falling linearly, has reached zero.
         temperature: Points by which a bid must look worse to be e times rarer, at the start.
         final_temperature: Its value at the end; geometric in between.
         max_grad_norm: Gradients longer than this are shortened to it.
@@ -69,8 +67,6 @@ class TrainConfig:
     entropy: float = 0.02
     final_entropy: float = 0.002
     tricks_weight: float = 0.2
-    guidance: float = 1.0
-    guidance_until: float = 0.3
     temperature: float = 2.0
     final_temperature: float = 0.5
     max_grad_norm: float = 1.0
@@ -99,10 +95,9 @@ class TrainConfig:
             _check(name, getattr(self, name), getattr(self, name) > 0, "more than 0")
         for name in ("epochs", "minibatch_size", "threads", "checkpoint_every"):
             _check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("entropy", "final_entropy", "tricks_weight", "clip", "guidance"):
+        for name in ("entropy", "final_entropy", "tricks_weight", "clip"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
-        for name in ("gae_lambda", "guidance_until"):
-            _check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        _check("gae_lambda", self.gae_lambda, 0 <= self.gae_lambda <= 1, "from 0 to 1")
         _check("evaluate_deals", self.evaluate_deals, self.evaluate_deals >= MIN_DEALS, f"at least {MIN_DEALS}")
         for spec in (self.bot, *self.evaluate_against):
             bots.make(spec)

@@ -114,9 +114,9 @@ def sample(log_probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
 
     Args:
         log_probs: [n, k].
-        uniforms: Numbers in (0, 1), [n, k].
+        uniforms: Numbers in [0, 1), [n, k].
     """
-    return (log_probs - torch.log(-torch.log(uniforms))).argmax(1)
+    return (log_probs - torch.log(-torch.log(uniforms.clamp_min(1e-30)))).argmax(1)
 
 
 def score_table(rules: Rules) -> np.ndarray:

@@ -34,7 +34,7 @@ class NetworkAgent:
         """Returns one legal action id per row, int64 [n].
 
         Raises:
-            ValueError: The table has other rules than the network was trained for.
+            ValueError: The table has other rules than the network was trained for, or a row has no legal action.
         """
         if turn.rules.num_players != self.rules.num_players:
             raise ValueError(
@@ -48,6 +48,9 @@ class NetworkAgent:
                 f"{turn.rules.most_cards}"
             )
         encoded = turn.encode(layout, canonical=True)
+        if not encoded.masks.any(1).all():
+            row = int(encoded.masks.any(1).argmin())
+            raise ValueError(f"row {row} of the turn has no legal action: leave out games that are over")
         actions = np.empty(len(turn.views), np.int64)
         for start in range(0, len(actions), _ROWS):
             part = slice(start, start + _ROWS)

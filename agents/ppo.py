@@ -21,7 +21,6 @@ class Schedules:
 
     learning_rate: float
     entropy_weight: float
-    guidance_weight: float
     temperature: float
 
     @classmethod
@@ -31,9 +30,6 @@ class Schedules:
         return cls(
             learning_rate=config.learning_rate + part * (config.final_learning_rate - config.learning_rate),
             entropy_weight=config.entropy + part * (config.final_entropy - config.entropy),
-            guidance_weight=config.guidance * max(0.0, 1 - part / config.guidance_until)
-            if config.guidance_until
-            else 0.0,
             temperature=config.temperature * (config.final_temperature / config.temperature) ** part,
         )
 
@@ -130,12 +126,9 @@ def losses(
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         sums["policy_loss"] = -torch.minimum(ratio * advantages, clipped * advantages).sum()
         # An illegal card has probability 0 and log-probability -inf; its term is 0, and so is its gradient.
-        probs = log_probs.exp()
-        sums["entropy"] = -(probs * log_probs.masked_fill(masks[:, :NUM_CARDS] == 0, 0.0)).sum()
-        sums["guidance_loss"] = -(probs * decisions.prospects[rows[bids:]].to(device)).sum()
+        sums["entropy"] = -(log_probs.exp() * log_probs.masked_fill(masks[:, :NUM_CARDS] == 0, 0.0)).sum()
         sums["clipped"] = (ratio != clipped).sum()
         sums["kl"] = (ratio - 1 - log_ratio).detach().sum()
-    loss = sums["policy_loss"] - schedules.entropy_weight * sums["entropy"]
-    loss = loss + config.tricks_weight * (sums["bid_loss"] + sums["critic_loss"])
-    loss = (loss + schedules.guidance_weight * sums["guidance_loss"]) / count
+    prediction = config.tricks_weight * (sums["bid_loss"] + sums["critic_loss"])
+    loss = (sums["policy_loss"] - schedules.entropy_weight * sums["entropy"] + prediction) / count
     return loss, {name: float(value.detach()) / count for name, value in sums.items()}

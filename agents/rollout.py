@@ -13,9 +13,7 @@ from agents.network import Network, masked_bid_logits, sample
 from agents.precision import autocast
 from bluke_env import Agent, BatchGame, Rules, Turn
 from bluke_env.batch import derive_seed
-from bluke_env.bots.rule_kernels import playout_points
 from bluke_env.cards import NUM_CARDS
-from bluke_env.engine.state import GAME
 
 NETWORK, BOT = 0, 1
 
@@ -28,8 +26,6 @@ class Decisions:
         observations: int8 [n, size], canonical suits.
         masks: int8 [n, actions].
         actions: int64 [n], in the same suits.
-        prospects: float32 [n, 54], for each legal card the points that follow if all seats play on as the rule bot
-            does, less the mean over them, in standard deviations; 0 for bids and where no guidance is wanted.
         log_probs: float32 [n], of the actions when they were chosen.
         advantages: float32 [n], in standard deviations; 0 for bids, which do not learn from them.
         tricks: int64 [n], tricks that the seat ended the hand with.
@@ -39,7 +35,6 @@ class Decisions:
     observations: torch.Tensor
     masks: torch.Tensor
     actions: torch.Tensor
-    prospects: torch.Tensor
     log_probs: torch.Tensor
     advantages: torch.Tensor
     tricks: torch.Tensor
@@ -89,7 +84,6 @@ class Rollout:
 
     def __init__(self, rules: Rules, size: int, num_hands: int, seed: int, bot: Agent, bot_share: float) -> None:
         self.size, self.bot, self.bot_share = size, bot, bot_share
-        self._scratch = np.zeros(1, GAME)
         self._seed = derive_seed(seed, seeds.DEALS, size)
         self._batch = BatchGame.hands_of(rules, size, num_hands, self._seed, autoreset=False, suit_order="canonical")
 
@@ -100,7 +94,6 @@ class Rollout:
         temperature: float,
         gae_lambda: float,
         precision: str,
-        guided: bool,
     ) -> tuple[Decisions, HandStatistics]:
         """Plays the hands of an iteration; every iteration has deals of its own."""
         batch, n = self._batch, self._batch.num_games
@@ -118,7 +111,7 @@ class Rollout:
                 bots = players[tables, batch.seats] == BOT
                 rows = np.flatnonzero(choice & ~bots)
                 if len(rows):
-                    step = self._choose(network, rows, temperature, uniforms, precision, guided)
+                    step = self._choose(network, rows, temperature, uniforms, precision)
                     actions[rows] = step.actions
                     steps.append(step)
                 rows = np.flatnonzero(choice & bots)
@@ -132,15 +125,6 @@ class Rollout:
         turn = Turn(self._batch.rules, self._batch.views(rows), self._batch.seats[rows], rows)
         return self._batch.relabel_actions(self.bot.act(turn), rows)
 
-    def _prospects(self, rows: np.ndarray, masks: torch.Tensor) -> torch.Tensor:
-        """Returns what follows from each card in some of the games; see `Decisions`."""
-        points = np.zeros((len(rows), NUM_CARDS), np.float32)
-        batch = self._batch
-        playout_points(batch.rules.record(), batch.records, rows, batch.suit_orders[rows], self._scratch, points)
-        legal = masks[:, :NUM_CARDS] != 0
-        mean = torch.from_numpy(points.sum(1, keepdims=True)) / legal.sum(1, keepdim=True)
-        return (torch.from_numpy(points) - mean).masked_fill(~legal, 0.0)
-
     def _choose(
         self,
         network: Network,
@@ -148,7 +132,6 @@ class Rollout:
         temperature: float,
         uniforms: torch.Generator,
         precision: str,
-        guided: bool,
     ) -> _Step:
         """Lets the network decide in some of the games."""
         device = network.scale.device
@@ -168,18 +151,14 @@ class Rollout:
         log_probs = log_probs.cpu()
         actions = sample(log_probs, torch.rand(log_probs.shape, generator=uniforms))
         chosen = log_probs.gather(1, actions[:, None])[:, 0]
-        prospects = torch.zeros(len(rows), NUM_CARDS)
         if is_bid:
             actions += NUM_CARDS
-        elif guided:
-            prospects = self._prospects(rows, masks)
         return _Step(
             rows,
             self._batch.seats[rows].astype(np.int64),
             observations,
             masks,
             actions,
-            prospects,
             chosen,
             values,
             is_bid,
@@ -201,12 +180,10 @@ class Rollout:
             next_values[at] = step.values
             advantages.append(carried[at])
         is_bid = torch.cat([torch.full((len(step.rows),), step.is_bid) for step in steps])
-        prospects = torch.cat([step.prospects for step in steps])
         return Decisions(
             observations=torch.cat([step.observations for step in steps]),
             masks=torch.cat([step.masks for step in steps]),
             actions=torch.cat([step.actions for step in steps]),
-            prospects=prospects / (prospects[~is_bid].std() + 1e-6),
             log_probs=torch.cat([step.log_probs for step in steps]),
             advantages=_standardised(torch.cat(advantages[::-1]), ~is_bid),
             tricks=torch.cat([tricks[step.rows, step.seats] for step in steps]),
@@ -231,7 +208,6 @@ class _Step:
     observations: torch.Tensor
     masks: torch.Tensor
     actions: torch.Tensor
-    prospects: torch.Tensor
     log_probs: torch.Tensor
     values: torch.Tensor
     is_bid: bool

@@ -16,6 +16,8 @@ import rich
 from rich.box import SIMPLE
 from rich.table import Table
 
+from bluke_env.evaluation.report import cpu_name
+
 PACKAGES = ("numpy", "numba", "torch", "pettingzoo", "open_spiel")
 
 
@@ -111,7 +113,7 @@ def ratio(rate: Rate, peer: Rate) -> Ratio:
 def machine(threads: int = 1) -> dict[str, str | int | None]:
     """What the rates were measured on: processor, cores, threads used, and versions (None: not installed)."""
     facts: dict[str, str | int | None] = {
-        "cpu": _cpu_model(),
+        "cpu": cpu_name(),
         "logical_cores": os.cpu_count(),
         "threads": threads,
         "python": platform.python_version(),
@@ -122,15 +124,6 @@ def machine(threads: int = 1) -> dict[str, str | int | None]:
         except metadata.PackageNotFoundError:
             facts[package] = None
     return facts
-
-
-def _cpu_model() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def print_machine(threads: int = 1) -> None:

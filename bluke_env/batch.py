@@ -236,11 +236,6 @@ class BatchGame:
         return np.array(indices, np.int64)
 
     @property
-    def suit_orders(self) -> np.ndarray:
-        """The orders of the suits that the seats to act see, int16 [n]; see `bluke_env.engine.suits`."""
-        return self._slots["order"].copy()
-
-    @property
     def records(self) -> np.ndarray:
         """The games themselves, `GAME` [n] (perfect information), to be read only."""
         records = self._games.view()

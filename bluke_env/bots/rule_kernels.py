@@ -21,7 +21,6 @@ from bluke_env.engine.random import bounded, stream
 from bluke_env.engine.score import points
 from bluke_env.engine.state import BID, FREE, NONE, PLAY
 from bluke_env.engine.step import BID_BASE
-from bluke_env.engine.suits import relabel_card
 
 # Fitted to the tricks and points of one changed bot among unchanged ones, at 2 to 15 seats. What a card is worth later
 # is counted in tricks: trumps and Blukes are worth more than one, since they win back the lead as well.
@@ -300,31 +299,3 @@ def rule_actions(rules, views, worlds, seed, scratch, pack, tally, out):
             out[row] = BID_BASE + best_bid(rules[0], np.int64(view.hand_size), tally)
         else:
             out[row] = choose_card(view, seats, hidden_cards(view, seats))
-
-
-@kernel
-def playout_points(rules, games, indices, orders, scratch, out):
-    """Plays hands out from every legal card of the seats to act, all seats playing on as the rule bot does.
-
-    This looks into all hands: it is for learning from games, not for playing them.
-
-    Args:
-        rules: One `RULES` record.
-        games: `GAME` records in the play phase.
-        indices: Which games, int64 [n].
-        orders: The orders of the suits in which the cards are written, int16 [n].
-        scratch: One `GAME` record of scratch space.
-        out: float32 [n, 54], written for legal cards: the points that the seat to act makes.
-    """
-    seats = np.int64(rules[0].num_players)
-    for row in range(len(indices)):
-        game = games[indices[row]]
-        seat, hidden, legal = np.int64(game.seat), hidden_cards(game, seats), legal_cards(game)
-        while legal:
-            card: int = lowest(legal)
-            legal &= legal - 1
-            scratch[0] = game
-            if not put_card(rules[0], scratch[0], card):
-                play_out(rules[0], scratch[0], seats, hidden & ~(np.int64(1) << card))
-            bid, tricks = np.int64(scratch[0].bids[seat]), np.int64(scratch[0].tricks[seat])
-            out[row, relabel_card(card, np.int64(orders[row]))] = points(rules[0], bid, tricks)

@@ -75,10 +75,11 @@ def _estimate_facts(estimates: dict[str, Estimate]) -> dict[str, dict[str, float
 
 def machine() -> dict[str, str | int | None]:
     """Returns the processor's name, its logical cores and the operating system."""
-    return {"cpu": _cpu_name(), "logical_cores": os.cpu_count(), "system": platform.system()}
+    return {"cpu": cpu_name(), "logical_cores": os.cpu_count(), "system": platform.system()}
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """Returns what the processor calls itself."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():

@@ -1,0 +1,319 @@
+"""The network's masked distributions, and the network as a player."""
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from referee import hand_points
+from tables import ALL_SEATS, deal_of, rules_for
+
+from agents.network import Network, masked_bid_logits, sample, score_table
+from agents.player import NetworkAgent
+from agents.precision import autocast
+from bluke_env import BatchGame, Game, Rules, Turn
+from bluke_env.cards import NUM_CARDS
+from bluke_env.engine.batch import views_all
+from bluke_env.engine.state import GAME
+
+RULES = Rules()
+BIDS = RULES.most_cards + 1
+CPU = torch.device("cpu")
+
+precisions = pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+
+
+def network_of(rules: Rules, seed: int = 0, hidden_sizes: tuple[int, ...] = (16, 16)) -> Network:
+    """A network with random weights that are large enough for its choices to vary."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = Network(rules, hidden_sizes)
+        torch.nn.init.normal_(network.cards.weight)
+        torch.nn.init.normal_(network.bid_correction.weight, std=0.3)
+    return network.eval()
+
+
+def agent_of(rules: Rules, seed: int = 0) -> NetworkAgent:
+    return NetworkAgent(network_of(rules, seed), rules, f"network {seed}")
+
+
+def turn_of(batch: BatchGame, rows: np.ndarray | None = None) -> Turn:
+    rows = np.arange(batch.num_games) if rows is None else rows
+    return Turn(batch.rules, batch.views(rows), batch.seats[rows].copy(), rows)
+
+
+def part_of(turn: Turn, rows: np.ndarray) -> Turn:
+    return Turn(turn.rules, turn.views[rows], turn.seats[rows], turn.games[rows])
+
+
+def random_turns(rules: Rules, num_games: int, seed: int = 1) -> Iterator[Turn]:
+    """Every decision of some matches of random play."""
+    batch, stream = BatchGame(rules, num_games, seed, autoreset=False), np.array([seed], np.uint64)
+    while not batch.is_over.all():
+        yield turn_of(batch)
+        batch.step(batch.random_actions(stream))
+
+
+# The masked distributions.
+
+
+def masks_of(rng: np.random.Generator, outcomes: slice, rows: int = 96) -> torch.Tensor:
+    """Masks with 1, 2, some and all of the outcomes legal, in turn."""
+    masks = np.zeros((rows, NUM_CARDS + BIDS), np.int8)
+    places = np.arange(NUM_CARDS + BIDS)[outcomes]
+    for row, mask in enumerate(masks):
+        count = (1, 2, int(rng.integers(3, len(places))), len(places))[row % 4]
+        mask[rng.permutation(places)[:count]] = 1
+    return torch.from_numpy(masks)
+
+
+def logits_of(rng: np.random.Generator, shape: tuple[int, int]) -> dict[str, torch.Tensor]:
+    values = {
+        "equal": np.zeros(shape),
+        "enormous": rng.choice([0.0, 1e4, -1e4], shape),
+        "wide": rng.standard_normal(shape) * 50,
+    }
+    return {name: torch.tensor(value, dtype=torch.float32, requires_grad=True) for name, value in values.items()}
+
+
+def check_distribution(log_probs: torch.Tensor, legal: torch.Tensor, inputs: torch.Tensor) -> None:
+    """Checks a masked distribution, its entropy, and the gradients of both."""
+    probs = log_probs.exp()
+    assert log_probs.dtype == torch.float32
+    assert (probs[~legal] == 0).all()
+    assert torch.isfinite(log_probs[legal]).all()
+    torch.testing.assert_close(probs.sum(1), torch.ones(len(probs)))
+    entropy = -(probs * log_probs.masked_fill(~legal, 0.0)).sum(1)
+    assert torch.isfinite(entropy).all()
+    assert (entropy >= -1e-6).all()
+    assert (entropy[legal.sum(1) == 1] == 0).all()
+    (entropy.sum() + log_probs[legal].sum()).backward()
+    assert inputs.grad is not None
+    assert torch.isfinite(inputs.grad).all()
+    if inputs.shape == legal.shape:
+        assert (inputs.grad[~legal] == 0).all()
+
+
+@precisions
+def test_illegal_cards_have_probability_zero(precision: str) -> None:
+    rng = np.random.default_rng(1)
+    network = Network(RULES, (NUM_CARDS,))
+    torch.nn.init.eye_(network.cards.weight)  # so that the features are the logits
+    for name, features in logits_of(rng, (96, NUM_CARDS)).items():
+        masks = masks_of(rng, slice(0, NUM_CARDS))
+        with autocast(CPU, precision):
+            log_probs = network.card_logits(features, masks)
+        check_distribution(log_probs, masks[:, :NUM_CARDS] != 0, features)
+        gradient = network.cards.weight.grad
+        assert gradient is not None, name
+        assert torch.isfinite(gradient).all(), name
+
+
+@precisions
+@pytest.mark.parametrize("temperature", [0.05, 1.0, 5.0])
+def test_illegal_bids_have_probability_zero(precision: str, temperature: float) -> None:
+    rng = np.random.default_rng(2)
+    for values in logits_of(rng, (96, BIDS)).values():
+        masks = masks_of(rng, slice(NUM_CARDS, None))
+        with autocast(CPU, precision):
+            log_probs = masked_bid_logits(values, masks, temperature)
+        check_distribution(log_probs, masks[:, NUM_CARDS:] != 0, values)
+
+
+@precisions
+def test_only_numbers_of_tricks_that_can_still_be_taken_have_a_probability(precision: str) -> None:
+    network = network_of(RULES)
+    for turn in random_turns(Rules(schedule=[13, (4, True)]), 6):
+        seen = torch.from_numpy(turn.encode(network.layout, canonical=True).observations)
+        taken = turn.views["tricks"][np.arange(6), turn.seats]
+        held = [bin(hand).count("1") for hand in turn.views["hands"][np.arange(6), turn.seats].tolist()]
+        tricks = np.arange(BIDS)
+        possible = torch.from_numpy((tricks >= taken[:, None]) & (tricks <= (taken + held)[:, None]))
+        with autocast(CPU, precision), torch.inference_mode():
+            features = network.features(seen)
+            after_bids = network.bid_trick_logits(features, seen).exp()
+            ends = network.trick_logits(features, seen).exp()
+        for probs in (ends, *after_bids.unbind(1)):
+            assert (probs[~possible] == 0).all()
+            torch.testing.assert_close(probs.sum(1), torch.ones(6))
+
+
+def test_what_is_drawn_is_legal() -> None:
+    rng = np.random.default_rng(3)
+    generator = torch.Generator().manual_seed(3)
+    masks = masks_of(rng, slice(0, NUM_CARDS), rows=400)[:, :NUM_CARDS] != 0
+    for logits in logits_of(rng, (400, NUM_CARDS)).values():
+        log_probs = torch.log_softmax(logits.detach().masked_fill(~masks, -torch.inf), 1)
+        for _ in range(60):
+            drawn = sample(log_probs, torch.rand(log_probs.shape, generator=generator))
+            assert masks[torch.arange(400), drawn].all()
+
+
+def test_what_is_drawn_is_legal_at_the_ends_of_the_uniform_numbers() -> None:
+    log_probs = torch.tensor([[-torch.inf, -torch.inf, -0.7, -0.7]])
+    for legal in (0.0, 1 - 2.0**-24):
+        for illegal in (0.0, 1 - 2.0**-24):
+            assert int(sample(log_probs, torch.tensor([[illegal, illegal, legal, legal]]))) >= 2
+
+
+def test_outcomes_are_drawn_as_often_as_their_probability_says() -> None:
+    probs = torch.tensor([0.5, 0.0, 0.3, 0.15, 0.05])
+    draws = 200_000
+    uniforms = torch.rand((draws, 5), generator=torch.Generator().manual_seed(4))
+    counts = torch.bincount(sample(probs.log().expand(draws, 5), uniforms), minlength=5)
+    deviation = (draws * probs * (1 - probs)).sqrt()
+    assert ((counts - draws * probs).abs() <= 4.5 * deviation).all()
+
+
+# The points that bids are worth.
+
+
+@pytest.mark.parametrize(
+    "rules", [RULES, Rules(num_players=9, min_bid=0), Rules(points_per_trick=7, points_per_overtrick=3)]
+)
+def test_the_score_table_is_that_of_the_rules(rules: Rules) -> None:
+    numbers = range(rules.most_cards + 1)
+    points = (rules.points_per_trick, rules.points_per_overtrick)
+    expected = [[hand_points(bid, tricks, *points) for tricks in numbers] for bid in numbers]
+    assert score_table(rules).tolist() == expected
+
+
+def test_values_are_expected_points() -> None:
+    network = network_of(RULES)
+    half = torch.full((1, BIDS), -torch.inf)
+    half[0, [2, 4]] = float(np.log(0.5))
+    assert network.values(half, torch.tensor([3])).tolist() == pytest.approx([(-30 + 31) / 2])
+    points = network.bid_values(half[:, None, :].expand(1, BIDS, BIDS))
+    assert points[0, :6].tolist() == pytest.approx([3, 12, 21, 0.5, 0, -50])
+
+
+def test_at_first_every_bid_is_expected_to_take_the_same_tricks() -> None:
+    network = Network(RULES, (16,))
+    turn = next(random_turns(RULES, 32))
+    seen = torch.from_numpy(turn.encode(network.layout, canonical=True).observations)
+    log_probs = network.bid_trick_logits(network.features(seen), seen)
+    assert (log_probs == log_probs[:, :1]).all()
+    assert len(log_probs[:, 0].unique(dim=0)) == 32
+
+
+# The network as a player.
+
+
+@pytest.mark.parametrize("seats", ALL_SEATS)
+def test_a_network_with_random_weights_only_does_what_is_legal(seats: int) -> None:
+    """Over 30,000 decisions in all, of whole matches in which networks sit in all seats."""
+    rules = rules_for(seats, min_bid=seats % 2, bluke_lead=("none", "trump")[seats % 2])
+    batch, agent, decisions = BatchGame(rules, 3, seats, autoreset=False), agent_of(rules, seats), 0
+    while not batch.is_over.all():
+        batch.step(agent.act(turn_of(batch)))  # which refuses what is illegal
+        decisions += 3
+    assert decisions == 3 * sum(seats * (hand.cards + 1) for hand in rules.schedule)
+
+
+@precisions
+def test_it_makes_the_most_probable_play_and_the_bid_worth_most(precision: str) -> None:
+    agent = NetworkAgent(network_of(RULES), RULES, "network", precision)
+    network, kinds = agent.network, set()
+    for turn in random_turns(Rules(schedule=[9, 4]), 8):
+        seen, masks, orders = turn.encode(network.layout, canonical=True)
+        with torch.inference_mode(), autocast(CPU, precision):
+            features = network.features(torch.from_numpy(seen))
+            cards = network.card_logits(features, torch.from_numpy(masks)).numpy()
+            points = network.bid_values(network.bid_trick_logits(features, torch.from_numpy(seen))).numpy()
+        is_bid = masks[0, NUM_CARDS:].any()
+        values = np.where(masks[:, NUM_CARDS:] == 1, points, -np.inf) if is_bid else cards
+        chosen = agent.act(turn)
+        best = values.max(1)
+        rows = [turn.real_actions(np.full(8, action), orders) == chosen for action in np.arange(values.shape[1])]
+        if is_bid:
+            rows = [np.equal(chosen, NUM_CARDS + bid) for bid in range(values.shape[1])]
+        taken = values[np.arange(8), np.argmax(rows, axis=0)]
+        np.testing.assert_allclose(taken, best, rtol=0, atol=0.02 if precision == "bfloat16" else 1e-4)
+        kinds.add(bool(is_bid))
+    assert kinds == {True, False}
+
+
+def test_who_else_acts_and_in_which_order_does_not_matter() -> None:
+    agent, rng = agent_of(RULES), np.random.default_rng(5)
+    for turn in random_turns(Rules(schedule=[7, 2]), 300):
+        together = agent.act(turn)
+        order = rng.permutation(300)
+        np.testing.assert_array_equal(agent.act(part_of(turn, order)), together[order])
+        for rows in (order[:1], order[:17], order[-257:]):
+            np.testing.assert_array_equal(agent.act(part_of(turn, rows)), together[rows])
+
+
+def test_it_does_not_look_at_the_match() -> None:
+    """The same hand is played alike in the first and the last hand of a match, whoever leads it."""
+    agent, rng = agent_of(RULES), np.random.default_rng(6)
+    for turn in random_turns(Rules(schedule=[13]), 64):
+        views = turn.views.copy()
+        views["scores"][:, :4] = rng.integers(-900, 900, (64, 4))
+        views["hand_number"] = 24
+        ahead = Turn(RULES, views, turn.seats, turn.games)
+        assert (ahead.observations != Turn(RULES, turn.views, turn.seats, turn.games).observations).any()
+        np.testing.assert_array_equal(agent.act(ahead), agent.act(turn))
+
+
+SUITS = 4
+
+
+def relabelled(card: int, suits: list[int]) -> int:
+    return card if card >= 52 else 13 * suits[card // 13] + card % 13
+
+
+def distinct(hand: tuple[int, ...]) -> bool:
+    """Whether no two suits of a hand have the same ranks, so that nothing but the cards orders them."""
+    return len({frozenset(card % 13 for card in hand if card // 13 == suit) for suit in range(SUITS)}) == SUITS
+
+
+def test_relabelling_the_suits_relabels_what_it_does() -> None:
+    """Whole hands, with the suits permuted in a second game in which the same agent plays."""
+    agent, rng, played = agent_of(RULES), random.Random(7), 0
+    rules = rules_for(4, [13])
+    while played < 20:
+        pack = rng.sample(range(NUM_CARDS), NUM_CARDS)
+        hands, turned_up = [tuple(pack[13 * seat : 13 * seat + 13]) for seat in range(4)], pack[52]
+        if not all(map(distinct, hands)):
+            continue
+        played += 1
+        suits = rng.sample(range(SUITS), SUITS)
+        there = [[relabelled(card, suits) for card in hand] for hand in hands]
+        one = Game(rules, deals=[deal_of(hands, turned_up, 0)])
+        other = Game(rules, deals=[deal_of(there, relabelled(turned_up, suits), 0)])
+        while not one.is_terminal:
+            actions = [int(agent.act(turn_in(game))[0]) for game in (one, other)]
+            expected = actions[0] if actions[0] >= NUM_CARDS else relabelled(actions[0], suits)
+            assert actions[1] == expected
+            one.apply_action(actions[0])
+            other.apply_action(actions[1])
+
+
+def turn_in(game: Game) -> Turn:
+    views = np.zeros(1, GAME)
+    views_all(game._record, np.zeros(1, np.int64), views)
+    return Turn(game.rules, views, views["seat"].copy(), np.zeros(1, np.int64))
+
+
+def test_a_table_of_other_players_is_refused_in_a_sentence() -> None:
+    turn = next(random_turns(Rules(num_players=3), 2))
+    with pytest.raises(ValueError, match="network 0 was trained for 4 players, but the table has 3") as refused:
+        agent_of(RULES).act(turn)
+    assert "\n" not in str(refused.value)
+
+
+def test_larger_hands_than_it_learned_are_refused_in_a_sentence() -> None:
+    turn = next(random_turns(Rules(num_players=2, schedule=[26]), 2))
+    with pytest.raises(ValueError, match="hands of up to 13 cards, but the table plays 26"):
+        agent_of(Rules(num_players=2)).act(turn)
+
+
+def test_a_row_without_a_legal_action_is_refused_by_number() -> None:
+    batch = BatchGame(Rules(schedule=[1]), 3, 0, autoreset=False)
+    over = batch.views()
+    over["phase"][1] = 2
+    turn = Turn(batch.rules, over, batch.seats.copy(), np.arange(3))
+    assert turn.masks.any(1).tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="row 1 of the turn has no legal action"):
+        agent_of(RULES).act(turn)

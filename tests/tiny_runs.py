@@ -1,0 +1,81 @@
+"""Training runs of a moment, for the tests."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agents.config import TrainConfig
+from train import Trainer
+
+ROOT = Path(__file__).parent.parent
+
+TINY: dict[str, Any] = {
+    "iterations": 3,
+    "sizes_per_iteration": 2,
+    "hands_per_size": 8,
+    "hidden_sizes": (8, 8),
+    "minibatch_size": 64,
+    "device": "cpu",
+    "precision": "float32",
+    "evaluate_against": ("random",),
+    "evaluate_deals": 4,
+}
+
+BLOCK = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def options(**changes: Any) -> list[str]:
+    """The command line of the tiny settings, with some changed or added."""
+    settings = TINY | changes
+    texts = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+    return [text for name, value in texts.items() for text in (f"--{name}", str(value))]
+
+
+@contextmanager
+def trainer(folder: Path, resumed: dict[str, Any] | None = None, **changes: Any) -> Iterator[Trainer]:
+    """A run of the tiny settings, with some changed or added."""
+    made = Trainer(TrainConfig(**(TINY | {"run_dir": str(folder)} | changes)), resumed)
+    try:
+        yield made
+    finally:
+        made.log.close()
+
+
+def python(
+    *arguments: object, cwd: Path = ROOT, blocked: Path | None = None, timeout: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """Runs Python as a user does, with the project at hand; `blocked` is a folder made by `without`."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(blocked),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=timeout,
+    )
+
+
+def environment(blocked: Path | None = None) -> dict[str, str]:
+    paths = [str(path) for path in (blocked, ROOT) if path is not None]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "120"}
+
+
+def without(folder: Path, *packages: str) -> Path:
+    """Makes a folder that, put on Python's path, hides packages as if they were not installed."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCK.format(names=set(packages)), encoding="utf-8")
+    return folder
