@@ -17,6 +17,8 @@ from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.batch import views_all
 from bluke_env.engine.state import GAME
 
+torch.set_num_threads(1)  # several wait for each other wherever something else computes too
+
 RULES = Rules()
 BIDS = RULES.most_cards + 1
 CPU = torch.device("cpu")
@@ -202,13 +204,13 @@ def test_at_first_every_bid_is_expected_to_take_the_same_tricks() -> None:
 
 @pytest.mark.parametrize("seats", ALL_SEATS)
 def test_a_network_with_random_weights_only_does_what_is_legal(seats: int) -> None:
-    """Over 30,000 decisions in all, of whole matches in which networks sit in all seats."""
+    """About 30,000 decisions in all, of whole matches in which networks sit in all seats."""
     rules = rules_for(seats, min_bid=seats % 2, bluke_lead=("none", "trump")[seats % 2])
-    batch, agent, decisions = BatchGame(rules, 3, seats, autoreset=False), agent_of(rules, seats), 0
+    batch, agent, decisions = BatchGame(rules, 5, seats, autoreset=False), agent_of(rules, seats), 0
     while not batch.is_over.all():
         batch.step(agent.act(turn_of(batch)))  # which refuses what is illegal
-        decisions += 3
-    assert decisions == 3 * sum(seats * (hand.cards + 1) for hand in rules.schedule)
+        decisions += 5
+    assert decisions == 5 * sum(seats * (hand.cards + 1) for hand in rules.schedule)
 
 
 @precisions
@@ -252,15 +254,16 @@ def test_it_does_not_look_at_the_match() -> None:
         views["scores"][:, :4] = rng.integers(-900, 900, (64, 4))
         views["hand_number"] = 24
         ahead = Turn(RULES, views, turn.seats, turn.games)
-        assert (ahead.observations != Turn(RULES, turn.views, turn.seats, turn.games).observations).any()
+        assert (ahead.observations != Turn(RULES, turn.views, turn.seats, turn.games).observations).any(1).all()
         np.testing.assert_array_equal(agent.act(ahead), agent.act(turn))
 
 
 SUITS = 4
 
 
-def relabelled(card: int, suits: list[int]) -> int:
-    return card if card >= 52 else 13 * suits[card // 13] + card % 13
+def relabelled(action: int, suits: list[int]) -> int:
+    """An action when suit s is called `suits[s]`; Blukes and bids stay what they are."""
+    return action if action >= 13 * SUITS else 13 * suits[action // 13] + action % 13
 
 
 def distinct(hand: tuple[int, ...]) -> bool:
@@ -269,31 +272,31 @@ def distinct(hand: tuple[int, ...]) -> bool:
 
 
 def test_relabelling_the_suits_relabels_what_it_does() -> None:
-    """Whole hands, with the suits permuted in a second game in which the same agent plays."""
-    agent, rng, played = agent_of(RULES), random.Random(7), 0
-    rules = rules_for(4, [13])
-    while played < 20:
+    """Whole hands, each also with its suits permuted, played by the same agent."""
+    agent, rng, rules = agent_of(RULES), random.Random(7), rules_for(4, [13])
+    suits, games, others = [], [], []
+    while len(games) < 40:
         pack = rng.sample(range(NUM_CARDS), NUM_CARDS)
         hands, turned_up = [tuple(pack[13 * seat : 13 * seat + 13]) for seat in range(4)], pack[52]
         if not all(map(distinct, hands)):
             continue
-        played += 1
-        suits = rng.sample(range(SUITS), SUITS)
-        there = [[relabelled(card, suits) for card in hand] for hand in hands]
-        one = Game(rules, deals=[deal_of(hands, turned_up, 0)])
-        other = Game(rules, deals=[deal_of(there, relabelled(turned_up, suits), 0)])
-        while not one.is_terminal:
-            actions = [int(agent.act(turn_in(game))[0]) for game in (one, other)]
-            expected = actions[0] if actions[0] >= NUM_CARDS else relabelled(actions[0], suits)
-            assert actions[1] == expected
-            one.apply_action(actions[0])
-            other.apply_action(actions[1])
+        suits.append(rng.sample(range(SUITS), SUITS))
+        there = [[relabelled(card, suits[-1]) for card in hand] for hand in hands]
+        games.append(Game(rules, deals=[deal_of(hands, turned_up, 0)]))
+        others.append(Game(rules, deals=[deal_of(there, relabelled(turned_up, suits[-1]), 0)]))
+    while not games[0].is_terminal:
+        actions, in_others = (agent.act(turn_in(tables)).tolist() for tables in (games, others))
+        assert in_others == [relabelled(action, order) for action, order in zip(actions, suits, strict=True)]
+        for game, action in zip(games + others, actions + in_others, strict=True):
+            game.apply_action(action)
 
 
-def turn_in(game: Game) -> Turn:
-    views = np.zeros(1, GAME)
-    views_all(game._record, np.zeros(1, np.int64), views)
-    return Turn(game.rules, views, views["seat"].copy(), np.zeros(1, np.int64))
+def turn_in(games: list[Game]) -> Turn:
+    """The decisions due in single games of the same rules."""
+    records = np.concatenate([game._record for game in games])
+    views = np.zeros(len(games), GAME)
+    views_all(records, np.arange(len(games)), views)
+    return Turn(games[0].rules, views, views["seat"].copy(), np.arange(len(games)))
 
 
 def test_a_table_of_other_players_is_refused_in_a_sentence() -> None:

@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from agents.config import TrainConfig
 from train import Trainer
+
+torch.set_num_threads(1)  # several wait for each other wherever something else computes too
 
 ROOT = Path(__file__).parent.parent
 
@@ -71,7 +75,7 @@ def python(
 
 def environment(blocked: Path | None = None) -> dict[str, str]:
     paths = [str(path) for path in (blocked, ROOT) if path is not None]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "120"}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
 
 
 def without(folder: Path, *packages: str) -> Path:
