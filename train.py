@@ -60,8 +60,9 @@ class Trainer:
         torch.set_num_threads(1)  # the threads of the pool each compute on their own, without waiting for each other
         self._pool = ThreadPoolExecutor(config.threads)
         self.device = chosen_device(config.device)
-        torch.manual_seed(config.seed)  # for the first weights
-        self.network = Network(self.rules, config.hidden_sizes).to(self.device)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.network = Network(self.rules, config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.Adam(
             self.network.parameters(),
             lr=config.learning_rate,

@@ -60,7 +60,7 @@ class TrainConfig:
     hidden_sizes: tuple[int, ...] = (256, 256)
     learning_rate: float = 1e-3
     final_learning_rate: float = 5e-5
-    epochs: int = 1
+    epochs: int = 2
     minibatch_size: int = 4096
     clip: float = 0.2
     gae_lambda: float = 0.95
@@ -72,7 +72,7 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     device: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    threads: int = 1
+    threads: int = 2
     checkpoint_every: int = 10
     evaluate_against: tuple[str, ...] = ("random", "rule")
     evaluate_deals: int = 200

@@ -49,7 +49,7 @@ def options(**changes: Any) -> list[str]:
 
 
 @contextmanager
-def trainer(folder: Path, resumed: dict[str, Any] | None = None, **changes: Any) -> Iterator[Trainer]:
+def trainer(folder: Path, resumed: Any = None, **changes: Any) -> Iterator[Trainer]:
     """A run of the tiny settings, with some changed or added."""
     made = Trainer(TrainConfig(**(TINY | {"run_dir": str(folder)} | changes)), resumed)
     try:
