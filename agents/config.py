@@ -52,7 +52,7 @@ class TrainConfig:
     num_players: int = 4
     min_bid: int = 1
     bluke_lead: Literal["none", "trump"] = "none"
-    iterations: int = 100
+    iterations: int = 105
     sizes_per_iteration: int = 4
     hands_per_size: int = 1024
     bot: str = "rule"
@@ -61,7 +61,7 @@ class TrainConfig:
     learning_rate: float = 1e-3
     final_learning_rate: float = 5e-5
     epochs: int = 2
-    minibatch_size: int = 4096
+    minibatch_size: int = 2048
     clip: float = 0.2
     gae_lambda: float = 0.95
     entropy: float = 0.02
@@ -75,7 +75,7 @@ class TrainConfig:
     threads: int = 2
     checkpoint_every: int = 10
     evaluate_against: tuple[str, ...] = ("random", "rule")
-    evaluate_deals: int = 200
+    evaluate_deals: int = 300
 
     def __post_init__(self) -> None:
         _check("iterations", self.iterations, self.iterations >= 1, "at least 1")
