@@ -238,7 +238,7 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
     resumed = None
     if options.resume is not None:
         resumed = checkpoint.read(options.resume)
-        parser.set_defaults(resumed["config"])
+        parser.set_defaults(TrainConfig.from_dict(resumed["config"]).to_dict())
         parser.set_defaults(run_dir=str(Path(options.resume).parent))
         options = parser.parse_args(arguments)
     settings = {field.name: options[field.name] for field in dataclasses.fields(TrainConfig)}

@@ -274,7 +274,9 @@ def distinct(hand: tuple[int, ...]) -> bool:
 def test_relabelling_the_suits_relabels_what_it_does() -> None:
     """Whole hands, each also with its suits permuted, played by the same agent."""
     agent, rng, rules = agent_of(RULES), random.Random(7), rules_for(4, [13])
-    suits, games, others = [], [], []
+    suits: list[list[int]] = []
+    games: list[Game] = []
+    others: list[Game] = []
     while len(games) < 40:
         pack = rng.sample(range(NUM_CARDS), NUM_CARDS)
         hands, turned_up = [tuple(pack[13 * seat : 13 * seat + 13]) for seat in range(4)], pack[52]

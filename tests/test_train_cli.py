@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 from tiny_runs import ROOT, environment, options, python, trainer, without, without_notice
 
@@ -122,6 +123,16 @@ def test_a_checkpoint_brings_the_settings_and_the_folder_of_its_run(finished: tu
     assert (config.seed, config.learning_rate, config.run_dir) == (5, 0.5, str(finished[1]))
     config, _ = train.parse(["--resume", str(path), "--run_dir", str(tmp_path)])
     assert config.run_dir == str(tmp_path)
+
+
+def test_settings_of_a_checkpoint_that_are_none_any_more_are_passed_over(
+    finished: tuple[str, Path], tmp_path: Path
+) -> None:
+    data = checkpoint.read(finished[1] / "checkpoint.pt")
+    data["config"]["mystery"] = 1
+    torch.save(data, tmp_path / "older.pt")
+    config, _ = train.parse(["--resume", str(tmp_path / "older.pt")])
+    assert config.num_players == 15
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
@@ -264,7 +275,7 @@ def running(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def wait_for_rows(process: subprocess.Popen[str], folder: Path, count: int) -> None:
     """Waits until a run has logged so many iterations."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(iterations(folder / "run")) < count:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -279,7 +290,7 @@ def test_a_signal_stops_the_run_after_saving_it(number: signal.Signals, code: in
         wait_for_rows(process, tmp_path, 2)
         assert not (tmp_path / path).exists()
         process.send_signal(number)
-        printed, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=180)
     assert (process.returncode, without_notice(errors)) == (code, "")
     assert printed.rstrip().endswith(f"interrupted: saved {path}; --resume {path} goes on")
     done = checkpoint.read(tmp_path / path)["progress"]["iteration"]
@@ -305,7 +316,7 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             time.sleep(0.5)
             process.send_signal(number)
-        printed, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=180)
     assert (process.returncode, without_notice(errors)) == (143, "")
     assert "saved" not in printed
     assert [file.read_text(encoding="latin-1").split() for file in files] == before

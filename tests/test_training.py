@@ -221,8 +221,45 @@ def assert_even(values: list[int], choices: range) -> None:
         assert abs(values.count(choice) - share * len(values)) < 4.5 * math.sqrt(len(values) * share * (1 - share))
 
 
-def test_bids_and_cards_are_drawn_with_the_networks_own_probabilities(tmp_path: Path) -> None:
-    """So the first gradient step of an iteration, made with unchanged weights, finds every ratio to be 1."""
+def test_bids_are_drawn_by_what_they_are_worth_and_the_temperature(tmp_path: Path, learned: Update) -> None:
+    with trainer(tmp_path, temperature=20.0, sizes_per_iteration=1, hands_per_size=1000, bot_share=0.0) as made:
+        made.iterate()
+    decisions = learned.decisions
+    rows = decisions.is_bid
+    seen, legal = decisions.observations[rows], decisions.masks[rows, NUM_CARDS:] != 0
+    with torch.inference_mode():
+        points = made.network.bid_values(made.network.bid_trick_logits(made.network.features(seen), seen))
+    log_probs = torch.log_softmax((points / 20.0).masked_fill(~legal, -torch.inf), 1)
+    chosen = log_probs.gather(1, decisions.actions[rows, None] - NUM_CARDS)[:, 0]
+    torch.testing.assert_close(decisions.log_probs[rows], chosen, rtol=0, atol=1e-4)
+    assert_drawn(chosen, log_probs)
+
+
+def assert_drawn(chosen: torch.Tensor, log_probs: torch.Tensor) -> None:
+    """Checks that the log-probabilities [n] of what was chosen are what they are on average, for [n, k]."""
+    finite = log_probs.masked_fill(log_probs == -torch.inf, 0.0)
+    mean = (log_probs.exp() * finite).sum(1)
+    variance = (log_probs.exp() * finite.square()).sum(1) - mean.square()
+    assert variance.mean() > 0.01
+    assert (chosen - mean).sum().abs() < 4.5 * variance.sum().sqrt()
+
+
+def test_cards_are_drawn_with_the_networks_probabilities(tmp_path: Path, learned: Update) -> None:
+    with trainer(tmp_path, sizes_per_iteration=2, hands_per_size=200) as made:
+        with torch.no_grad():
+            made.network.cards.weight *= 300
+        made.iterate()
+    decisions = learned.decisions
+    rows = ~decisions.is_bid
+    with torch.inference_mode():
+        features = made.network.features(decisions.observations[rows])
+        log_probs = made.network.card_logits(features, decisions.masks[rows])
+    chosen = log_probs.gather(1, decisions.actions[rows, None])[:, 0]
+    torch.testing.assert_close(decisions.log_probs[rows], chosen, rtol=0, atol=1e-4)
+    assert_drawn(chosen, log_probs)
+
+
+def test_the_first_step_of_an_iteration_finds_every_probability_as_it_was(tmp_path: Path) -> None:
     with trainer(tmp_path, minibatch_size=1 << 20) as made:
         for row in run(made, 3):
             assert row["kl"] == pytest.approx(0, abs=1e-6)

@@ -116,11 +116,10 @@ def step_all(
         finals: int32 [n, players], written where `dones`: the final scores.
     """
     players = np.int64(rules[0].num_players)
+    rewards[:, :] = 0
+    dones[:] = False
     for index in range(len(games)):
         game, slot = games[index], slots[index]
-        for seat in range(players):
-            rewards[index, seat] = 0
-        dones[index] = False
         if slot.phase == OVER:
             continue
         action = np.int64(actions[index])

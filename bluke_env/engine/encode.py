@@ -60,6 +60,12 @@ def wrapped(seat, seats):
 
 
 @inlined
+def put(out, at, value):
+    """Sets an entry; as an unsigned number the index needs no check for a negative one, which counts from the end."""
+    out[np.uint64(at)] = value
+
+
+@inlined
 def observation_size(room, most):
     """Returns the entries of an observation for `room` seats and `most` cards."""
     return (
@@ -95,10 +101,13 @@ def encode(rules, game, seat, order, layout, out, start):
     seats_at = size_at + most
     scores_at = seats_at + 4 * room
     for phase in range(3):
-        out[start + phase] = game.phase == phase
+        put(out, start + phase, game.phase == phase)
     if room > seats:
         zero(out, played_at + NUM_CARDS * seats, NUM_CARDS * (room - seats))
-    zero(out, trump_at, scores_at + 2 * room + 1 - trump_at)
+    end = scores_at + 2 * room + 1
+    for at in range(trump_at, end - 64, 64):
+        spread_word(out, at, 0)
+    spread_word(out, end - 64, 0)  # what it takes away before `trump_at` is still to be written
 
     # All that there is of every seat in one loop: several short ones would be compiled to slow vector code.
     hand = game.hands[seat]
@@ -116,13 +125,13 @@ def encode(rules, game, seat, order, layout, out, start):
             np.int64(game.scores[other]),
         )
         if bid != NONE:
-            out[bids_at + relative * bids + bid] = 1
-            out[needed_at + relative * bids + max(bid - tricks, 0)] = 1
-        out[tricks_at + relative] = tricks
+            put(out, bids_at + relative * bids + bid, 1)
+            put(out, needed_at + relative * bids + max(bid - tricks, 0), 1)
+        put(out, tricks_at + relative, tricks)
         # A shift to positive numbers and a multiplication stand for the division, which would cost far more.
         coarse = (((score + unit // 2 + _SHIFT * unit) * reciprocal) >> 32) - _SHIFT
-        out[scores_at + relative] = coarse
-        out[scores_at + room + relative] = score - coarse * unit
+        put(out, scores_at + relative, coarse)
+        put(out, scores_at + room + relative, score - coarse * unit)
 
     # Whole words: what one writes past its end is overwritten by the next, and by the ones set after the last.
     if game.turned_up != NONE:
@@ -137,19 +146,19 @@ def encode(rules, game, seat, order, layout, out, start):
     spread_word(out, hand_at + 3 * NUM_CARDS, relabel_mask(winners, order))
 
     if game.trump != NONE:
-        out[trump_at + ((order >> (2 * game.trump)) & 3)] = 1
+        put(out, trump_at + ((order >> (2 * game.trump)) & 3), 1)
     if game.turned_up >= LO_BLUKE:
-        out[trump_at + NUM_SUITS + NUM_RANKS + game.turned_up - LO_BLUKE] = 1
+        put(out, trump_at + NUM_SUITS + NUM_RANKS + game.turned_up - LO_BLUKE, 1)
     elif game.turned_up != NONE:
-        out[trump_at + NUM_SUITS + game.turned_up % NUM_RANKS] = 1
-    out[size_at + game.hand_size - 1] = 1
-    out[seats_at + wrapped(game.dealer - seat + seats, seats)] = 1
+        put(out, trump_at + NUM_SUITS + game.turned_up % NUM_RANKS, 1)
+    put(out, size_at + game.hand_size - 1, 1)
+    put(out, seats_at + wrapped(game.dealer - seat + seats, seats), 1)
     if game.phase != OVER:
-        out[seats_at + room + wrapped(game.leader - seat + seats, seats)] = 1
-        out[seats_at + 2 * room + wrapped(game.seat - seat + seats, seats)] = 1
+        put(out, seats_at + room + wrapped(game.leader - seat + seats, seats), 1)
+        put(out, seats_at + 2 * room + wrapped(game.seat - seat + seats, seats), 1)
     if game.best_seat != NONE:
-        out[seats_at + 3 * room + wrapped(game.best_seat - seat + seats, seats)] = 1
-    out[scores_at + 2 * room] = rules.num_hands - game.hand_number
+        put(out, seats_at + 3 * room + wrapped(game.best_seat - seat + seats, seats), 1)
+    put(out, scores_at + 2 * room, rules.num_hands - game.hand_number)
 
 
 @subroutine
@@ -172,7 +181,7 @@ def encode_mask(phase, legal, most, out, start):
     bids = legal if phase == BID else 0
     spread(out, start, cards)
     for bid in range(most + 1):
-        out[start + BID_BASE + bid] = (bids >> bid) & 1
+        put(out, start + BID_BASE + bid, (bids >> bid) & 1)
 
 
 @inlined

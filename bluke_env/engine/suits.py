@@ -22,15 +22,17 @@ FIXED_ORDER = 0b11_10_01_00
 @inlined
 def canonical_order(dealt, trump):
     """Returns the order of the suits for a seat that was dealt the mask `dealt`."""
-    order = 0
-    for suit in range(NUM_SUITS):
-        height = _height(dealt, trump, suit)
-        place = 0
-        for other in range(NUM_SUITS):
-            against = _height(dealt, trump, other)
-            place += against > height or (against == height and other < suit)
-        order |= place << (2 * suit)
-    return order
+    h0, h1, h2, h3 = (
+        _height(dealt, trump, 0), _height(dealt, trump, 1), _height(dealt, trump, 2), _height(dealt, trump, 3)
+    )  # fmt: skip
+    # A suit's place is the number of suits that stand before it: higher ones, and equal ones with a lower number.
+    p1, p2, p3 = np.int64(h0 >= h1), np.int64(h0 >= h2), np.int64(h0 >= h3)
+    q2, q3, r3 = np.int64(h1 >= h2), np.int64(h1 >= h3), np.int64(h2 >= h3)
+    place0 = 3 - p1 - p2 - p3
+    place1 = p1 + 2 - q2 - q3
+    place2 = p2 + q2 + 1 - r3
+    place3 = p3 + q3 + r3
+    return place0 | (place1 << 2) | (place2 << 4) | (place3 << 6)
 
 
 @inlined
@@ -74,6 +76,8 @@ def real_card(label, order):
 @inlined
 def relabel_suits(bits, order):
     """Moves the bits of a set of suits (bit s for suit s) to their places."""
+    if order == FIXED_ORDER:
+        return bits
     moved = 0
     for suit in range(NUM_SUITS):
         moved |= ((bits >> suit) & 1) << ((order >> (2 * suit)) & 3)
