@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import signal
 import sys
 import time
@@ -22,6 +23,7 @@ import numpy as np
 
 try:
     import torch
+    from filelock import FileLock, Timeout
     from jsonargparse import ArgumentError, ArgumentParser
     from rich.console import Console
     from rich.progress import (
@@ -69,15 +71,15 @@ class Trainer:
             eps=1e-5,
             fused=self.device.type in ("cpu", "cuda"),
         )
-        self.progress = checkpoint.Progress(precision=chosen_precision(config.precision, self.device))
+        self.progress = checkpoint.Progress()
         if resumed is not None:
             self.network.load_state_dict(resumed["network"])
             self.optimizer.load_state_dict(resumed["optimizer"])
             self.progress = checkpoint.Progress(**resumed["progress"])
+        if resumed is None or config.precision != "auto":
+            self.progress.precision = chosen_precision(config.precision, self.device)
         self.folder = Path(config.run_dir)
-        if resumed is None:
-            set_aside(self.folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = claim(self.folder, new=resumed is None)
         self.log = RunLog(self.folder, self.progress.iteration)
         self._rollouts: dict[int, Rollout] = {}
 
@@ -89,11 +91,17 @@ class Trainer:
     @property
     def agent(self) -> NetworkAgent:
         """The network as it is now."""
-        return NetworkAgent(self.network, self.rules, "network", self.progress.precision)
+        return NetworkAgent(self.network, self.rules, "network")
 
     def save(self) -> None:
         """Writes the checkpoint."""
         checkpoint.save(self.path, self.network, self.optimizer, self.config, self.progress)
+
+    def close(self) -> None:
+        """Ends the run in this process: its log is complete, and another process may have the folder."""
+        self.log.close()
+        self._pool.shutdown()
+        self._lock.release()
 
     def iterate(self) -> dict[str, float]:
         """Plays hands of several sizes, learns from them, and returns what happened."""
@@ -143,13 +151,39 @@ class Trainer:
         )
 
 
-def set_aside(folder: Path) -> None:
-    """Renames the folder of an earlier run, so that nothing of it is lost."""
-    if not (folder / "log.csv").exists():
-        return
-    number = next(n for n in itertools.count(1) if not folder.with_name(f"{folder.name}.{n}").exists())
-    moved = folder.rename(folder.with_name(f"{folder.name}.{number}"))
-    print(f"{folder} held another run, which is now in {moved}")
+def claim(folder: Path, new: bool) -> FileLock:
+    """Makes the folder of a run and keeps it for this process.
+
+    Args:
+        folder: Where the run writes.
+        new: The run begins: the folder of an earlier one is renamed, so that nothing of it is lost.
+
+    Raises:
+        ValueError: Another process is training there, or there is a file of that name.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"run_dir is {str(folder)!r}, but that is a file: name a folder")
+    if new and (folder / "log.csv").exists():
+        locked(folder).release()
+        number = next(n for n in itertools.count(1) if not folder.with_name(f"{folder.name}.{n}").exists())
+        moved = folder.rename(folder.with_name(f"{folder.name}.{number}"))
+        print(f"{folder} held another run, which is now in {moved}")
+    folder.mkdir(parents=True, exist_ok=True)
+    return locked(folder)
+
+
+def locked(folder: Path) -> FileLock:
+    """Returns the lock of a run's folder, held by this process until it ends.
+
+    Raises:
+        ValueError: Another process holds it.
+    """
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(f"another process is training in {folder}: wait for it or choose another run_dir") from None
+    return lock
 
 
 def _means(statistics: Sequence[HandStatistics]) -> dict[str, float]:
@@ -159,16 +193,23 @@ def _means(statistics: Sequence[HandStatistics]) -> dict[str, float]:
 
 
 class Interruption:
-    """Turns Ctrl-C and SIGTERM into a wish to stop after the iteration; a second one stops at once."""
+    """Turns Ctrl-C and SIGTERM into a wish to stop after the iteration; a second one stops at once.
 
-    def __init__(self) -> None:
+    Args:
+        path: The checkpoint of the run.
+    """
+
+    def __init__(self, path: Path) -> None:
         self.signal = 0
+        self._path = path
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._wish)
 
     def _wish(self, number: int, frame: FrameType | None) -> None:
         if self.signal:
-            sys.exit(128 + number)
+            kept = f"{self._path} holds the last save" if self._path.exists() else "nothing was saved yet"
+            print(f"\nstopped at once: {kept}", file=sys.stderr)
+            os._exit(128 + number)  # threads may be in the middle of a long step
         self.signal = number
 
     def stop_at_once(self) -> None:
@@ -197,7 +238,6 @@ def train(trainer: Trainer, interruption: Interruption, console: Console) -> Non
                 bar.stop()
                 console.print(f"interrupted: saved {trainer.path}; --resume {trainer.path} goes on", soft_wrap=True)
                 sys.exit(128 + interruption.signal)
-    trainer.log.close()
 
 
 def judge(trainer: Trainer, deals: int) -> Evaluation:
@@ -231,33 +271,48 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
     )
     parser.add_argument("--config", action="config", help="YAML file with any of the settings below")
     parser.add_argument(
-        "--resume", type=str | None, default=None, metavar="CHECKPOINT", help="checkpoint to go on from"
+        "--resume",
+        type=str | None,
+        default=None,
+        metavar="CHECKPOINT",
+        help="checkpoint to go on from, in its own folder",
     )
     parser.add_class_arguments(TrainConfig, as_group=True)
     options = parser.parse_args(arguments)
     resumed = None
     if options.resume is not None:
         resumed = checkpoint.read(options.resume)
-        parser.set_defaults(TrainConfig.from_dict(resumed["config"]).to_dict())
-        parser.set_defaults(run_dir=str(Path(options.resume).parent))
+        try:
+            parser.set_defaults(TrainConfig.from_dict(resumed["config"]).to_dict())
+        except ValueError as error:
+            raise ValueError(f"{options.resume} was written by version {resumed['package']}: {error}") from None
+        folder = str(Path(options.resume).parent)
+        parser.set_defaults(run_dir=folder)
         options = parser.parse_args(arguments)
-    settings = {field.name: options[field.name] for field in dataclasses.fields(TrainConfig)}
-    config = TrainConfig.from_dict(settings)
+        if options.run_dir != folder:
+            raise ValueError(
+                f"run_dir is {options.run_dir!r}, but a run is resumed in its own folder, {folder!r}: leave it out"
+            )
+    config = TrainConfig.from_dict({field.name: options[field.name] for field in dataclasses.fields(TrainConfig)})
     if resumed is not None:
-        _check_fit(config, TrainConfig.from_dict(resumed["config"]))
+        _check_resumable(config, resumed)
     return config, resumed
 
 
-def _check_fit(config: TrainConfig, resumed: TrainConfig) -> None:
-    """Refuses to resume with what the weights were not made for."""
-    for name in ("num_players", "hidden_sizes"):
-        wanted, trained = getattr(config, name), getattr(resumed, name)
+def _check_resumable(config: TrainConfig, resumed: dict[str, Any]) -> None:
+    """Refuses to go on with what the run so far was not made for, or with nothing left to do."""
+    for name in ("num_players", "min_bid", "bluke_lead", "hidden_sizes", "seed"):
+        wanted, trained = config.to_dict()[name], resumed["config"][name]
         if wanted != trained:
             raise ValueError(f"{name} is {wanted!r}, but the checkpoint to resume has {trained!r}: leave it so")
+    done = resumed["progress"]["iteration"]
+    if config.iterations <= done:
+        raise ValueError(f"iterations is {config.iterations}, but the run has already done {done}: ask for more")
 
 
 def main() -> None:
     """Trains, then evaluates."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may not know × and ±
     console = Console()
     try:
         config, resumed = parse()
@@ -265,7 +320,7 @@ def main() -> None:
     except (ValueError, OSError, ArgumentError) as error:
         print(f"train.py: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
-    interruption = Interruption()
+    interruption = Interruption(trainer.path)
     console.print(
         f"{sum(weights.numel() for weights in trainer.network.parameters()):,} weights, {trainer.progress.precision} "
         f"on {trainer.device}, {config.threads} thread(s); {trainer.folder}: checkpoint.pt, log.csv, TensorBoard",
@@ -277,8 +332,9 @@ def main() -> None:
     train(trainer, interruption, console)
     interruption.stop_at_once()
     evaluation = judge(trainer, config.evaluate_deals)
-    evaluate.print_results(evaluation)
     write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
+    evaluate.print_results(evaluation)
+    trainer.close()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ from bluke_env import Rules, __version__
 from bluke_env.observation import OBSERVATION_VERSION
 
 FORMAT = "bluke checkpoint"
+_PARTS = (
+    "package", "observation_version", "rules", "hidden_sizes", "config", "progress", "network", "optimizer"
+)  # fmt: skip
 
 
 @dataclass
@@ -82,6 +85,9 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{path} is damaged or no checkpoint of this project: train.py writes those")
+    missing = [name for name in _PARTS if name not in data]
+    if missing:
+        raise ValueError(f"{path} is an incomplete checkpoint: it lacks {', '.join(missing)}")
     if data["observation_version"] != OBSERVATION_VERSION:
         raise ValueError(
             f"{path} was trained on observations of version {data['observation_version']}, but this package has "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +80,9 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         _check("iterations", self.iterations, self.iterations >= 1, "at least 1")
+        _check(
+            "run_dir", self.run_dir, Path(self.run_dir).name not in ("", ".."), "the path of a folder for the run alone"
+        )
         most, sizes = len(self.learnable_sizes), self.sizes_per_iteration
         _check("sizes_per_iteration", sizes, 1 <= sizes <= most, f"from 1 to {most}, the sizes there is a choice in")
         _check("hands_per_size", self.hands_per_size, self.hands_per_size >= 1, "at least 1")
@@ -122,12 +126,19 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainConfig:
-        """Returns the settings that `to_dict` wrote."""
-        known = {field.name for field in fields(cls)}
+        """Returns the settings that `to_dict` wrote.
+
+        Raises:
+            ValueError: A setting is unknown or invalid.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise ValueError(f"{name!r} is no setting: the settings are {', '.join(known)}")
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
         }
-        return cls(**{name: value for name, value in values.items() if name in known})
+        return cls(**values)
 
 
 def _check(name: str, value: Any, valid: bool, wanted: str) -> None:

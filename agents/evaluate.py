@@ -57,6 +57,7 @@ def compare(
         ValueError: An argument is invalid, or a player plays with another number of players.
         AgentError: A player failed at the table.
     """
+    seed = checked_seed(seed)
     pairs = [(player, opponent) for opponent in opponents]
     if reverse:
         pairs = [pair for one, other in pairs for pair in dict.fromkeys([(one, other), (other, one)])]
@@ -149,7 +150,8 @@ def load_player(spec: str) -> Agent:
     Raises:
         ValueError: It is neither, or PyTorch is missing.
     """
-    if not spec.endswith(".pt") and not Path(spec).exists():
+    known = spec.partition(":")[0] in bots.BOTS
+    if known or (not spec.endswith(".pt") and not Path(spec).exists()):
         return bots.make(spec)
     try:
         return agents.load(spec)
@@ -173,6 +175,7 @@ def _check_writable(path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may not know × and ±
     parser = _parser()
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser.parse_args(arguments)

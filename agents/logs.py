@@ -23,16 +23,19 @@ class RunLog:
         self._writer = SummaryWriter(str(folder), purge_step=done + 1)
 
     def _keep(self, done: int) -> None:
-        if not self._path.exists():
+        """Leaves only whole rows of iterations up to `done`; a crash may have cut the last one."""
+        lines = self._path.read_text("utf-8", errors="replace").splitlines() if self._path.exists() else []
+        if not lines or not lines[0].startswith("iteration,"):
+            self._path.unlink(missing_ok=True)
             return
-        with self._path.open(newline="") as file:
-            reader = csv.DictReader(file)
-            rows = [row for row in reader if int(row["iteration"]) <= done]
-            names = reader.fieldnames or []
-        with self._path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, names)
-            writer.writeheader()
-            writer.writerows(rows)
+        header, kept = lines[0], []
+        for line in lines[1:]:
+            iteration = line.partition(",")[0]
+            if line.count(",") == header.count(",") and iteration.isdecimal() and int(iteration) <= done:
+                kept.append(line)
+        temporary = self._path.with_name("log.csv.tmp")
+        temporary.write_text("".join(f"{line}\n" for line in (header, *kept)), "utf-8")
+        temporary.replace(self._path)
 
     def write(self, row: dict[str, float]) -> None:
         """Appends the numbers of an iteration; `row` has the same keys every time, `iteration` among them."""

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from agents.network import Network
-from agents.precision import autocast
 from bluke_env import Rules, Turn
 from bluke_env.cards import NUM_CARDS
 
@@ -15,17 +14,16 @@ _ROWS = 256
 
 
 class NetworkAgent:
-    """Plays a network's most probable card and the bid with the highest expected score.
+    """Plays a network's most probable card and the bid with the highest expected score, always in float32.
 
     Args:
         network: The network.
         rules: The rules that it was trained for.
         name: What to call it in reports.
-        precision: "float32" or "bfloat16".
     """
 
-    def __init__(self, network: Network, rules: Rules, name: str, precision: str = "float32") -> None:
-        self.network, self.rules, self.name, self.precision = network, rules, name, precision
+    def __init__(self, network: Network, rules: Rules, name: str) -> None:
+        self.network, self.rules, self.name = network, rules, name
 
     def reset(self, num_games: int, seed: int) -> None:
         """Does nothing: the choices depend on the present turn alone."""
@@ -61,10 +59,9 @@ class NetworkAgent:
     def _best(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         count, device = len(observations), self.network.scale.device
         seen, legal = (_padded(array).to(device) for array in (observations, masks))
-        with autocast(device, self.precision):
-            features = self.network.features(seen)
-            cards = self.network.card_logits(features, legal)
-            points = self.network.bid_values(self.network.bid_trick_logits(features, seen))
+        features = self.network.features(seen)
+        cards = self.network.card_logits(features, legal)
+        points = self.network.bid_values(self.network.bid_trick_logits(features, seen))
         bids = points.masked_fill(legal[:, NUM_CARDS:] == 0, -torch.inf)
         bidding = legal[:, NUM_CARDS:].any(1)
         best = torch.where(bidding, NUM_CARDS + bids.argmax(1), cards.argmax(1))

@@ -29,7 +29,7 @@ def main() -> None:
         trainer.iterate()
         first = time.perf_counter() - started
         rows = [trainer.iterate() for _ in range(arguments.repeats)]
-        trainer.log.close()
+        trainer.close()
     timing.print_machine(trainer.config.threads)
     print(f"{arguments.config}, {trainer.progress.precision} on {trainer.device}")
     rates = [

@@ -32,12 +32,20 @@ class Turn:
         views: `GAME` records [n].
         seats: int8 [n], the seat to act.
         games: int64 [n], which game each row is; the same number in all turns of a game.
+
+    Raises:
+        ValueError: A row's match is over.
     """
 
     rules: Rules
     views: np.ndarray
     seats: np.ndarray
     games: np.ndarray
+
+    def __post_init__(self) -> None:
+        if (self.seats < 0).any():
+            row = int((self.seats < 0).argmax())
+            raise ValueError(f"row {row} of the turn has no seat to act: its match is over, so leave it out")
 
     @property
     def observations(self) -> np.ndarray:

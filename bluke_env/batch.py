@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -25,7 +26,7 @@ from bluke_env.engine.state import GAME, OVER
 from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_integer, checked_seed
 from bluke_env.game import Game
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
-from bluke_env.rules import Rules
+from bluke_env.rules import Rules, checked_rules
 
 
 class BatchGame:
@@ -71,8 +72,7 @@ class BatchGame:
         layout: ObservationLayout | None = None,
         num_threads: int = 1,
     ) -> None:
-        if not isinstance(rules, Rules):
-            raise ValueError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
+        checked_rules(rules)
         self.rules = rules
         self.num_games = checked_integer("num_games", num_games, 1, 1 << 31)
         self.layout = ObservationLayout.of(rules) if layout is None else layout
@@ -94,7 +94,7 @@ class BatchGame:
         threads = checked_integer("num_threads", num_threads, 1, 1024)
         cuts = np.linspace(0, n, min(threads, n) + 1).astype(int)
         self._parts = [slice(low, high) for low, high in pairwise(cuts)]
-        self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self.reset(seed, numbers=numbers)
 
     @classmethod
@@ -103,7 +103,9 @@ class BatchGame:
 
         All its games are in lockstep: in every one each seat makes exactly `cards` + 1 decisions.
         """
-        options.setdefault("layout", ObservationLayout.of(rules))
+        checked_rules(rules)
+        if options.get("layout") is None:
+            options["layout"] = ObservationLayout.of(rules)
         return cls(rules.hands_of(cards), num_games, seed, **options)
 
     @property
@@ -148,10 +150,19 @@ class BatchGame:
         illegal = first_illegal(self._slots, ids)
         if illegal >= 0:
             raise self._refusal(illegal, actions[illegal])
-        if self._pool is None:
+        if len(self._parts) == 1:
             self._step_part(ids, self._parts[0])
         else:
-            list(self._pool.map(lambda part: self._step_part(ids, part), self._parts))
+            list(self._threads().map(lambda part: self._step_part(ids, part), self._parts))
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """Returns the pool of this process; a copy, or a forked child, needs one of its own."""
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = os.getpid(), ThreadPoolExecutor(len(self._parts))
+        return self._pool[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None}
 
     def _step_part(self, actions: np.ndarray, part: slice) -> None:
         step_all(

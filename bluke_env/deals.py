@@ -74,11 +74,13 @@ def _checked_deal(rules: Rules, number: int, deal: Deal) -> Deal:
         raise ValueError(f"{where} turns up {deal.turned_up!r}, but {due}")
     hands = tuple(tuple(checked_index(f"a card of {where}", card, NUM_CARDS) for card in hand) for hand in hands)
     cards = [card for hand in hands for card in hand]
-    if deal.turned_up is not None:
-        cards.append(checked_index(f"the turned-up card of {where}", deal.turned_up, NUM_CARDS))
+    turned_up, dealer = deal.turned_up, deal.dealer
+    if turned_up is not None:
+        turned_up = checked_index(f"the turned-up card of {where}", turned_up, NUM_CARDS)
+        cards.append(turned_up)
     if len(set(cards)) != len(cards):
         twice = next(card for card in cards if cards.count(card) > 1)
         raise ValueError(f"{where} deals {action_text(twice)} twice, but there is one of each card")
-    if deal.dealer is not None:
-        checked_index(f"the dealer of {where}", deal.dealer, rules.num_players)
-    return Deal(hands, deal.turned_up, deal.dealer)
+    if dealer is not None:
+        dealer = checked_index(f"the dealer of {where}", dealer, rules.num_players)
+    return Deal(hands, turned_up, dealer)

@@ -21,7 +21,7 @@ from bluke_env.engine.state import BID, GAME, NONE
 from bluke_env.engine.step import BID_BASE, apply_action, legal_mask
 from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
-from bluke_env.rules import Rules
+from bluke_env.rules import Rules, checked_rules
 
 _MAGIC = b"BLUKE1\n"
 
@@ -84,9 +84,7 @@ class Game:
         number: int = 0,
         deals: Sequence[Deal] | None = None,
     ) -> None:
-        self._rules = Rules() if rules is None else rules
-        if not isinstance(self._rules, Rules):
-            raise ValueError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
+        self._rules = Rules() if rules is None else checked_rules(rules)
         self._facts = self._rules.record()
         self._deals = None if deals is None else checked_deals(self._rules, deals)
         self._record = np.zeros(1, GAME)
@@ -96,7 +94,16 @@ class Game:
 
     @classmethod
     def from_record(cls, rules: Rules, record: np.ndarray) -> Game:
-        """Returns a game that copies a `GAME` record (an array of one), as `BatchGame` holds them."""
+        """Returns a game that copies a `GAME` record (an array of one), as `BatchGame` holds them.
+
+        Raises:
+            ValueError: It is no such array, or its game has more seats than the rules.
+        """
+        if not isinstance(record, np.ndarray) or record.dtype != GAME or record.shape != (1,):
+            raise ValueError("record must be an array of one GAME record, such as batch.records[:1]")
+        absent = slice(rules.num_players, None)
+        if any(record[name][0, absent].any() for name in ("hands", "played", "last_dealt")):
+            raise ValueError(f"the record's game has more seats than the rules, which have {rules.num_players}")
         return cls._restore(rules, record.copy(), None)
 
     @classmethod

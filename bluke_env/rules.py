@@ -150,6 +150,17 @@ class Rules:
         return _record(self)
 
 
+def checked_rules(rules: Any) -> Rules:
+    """Returns a `Rules` object.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules is {rules!r}, but it must be a Rules object, for example Rules(num_players=4)")
+    return rules
+
+
 PRESETS: dict[str, dict[str, Any]] = {"bluke": {}}
 
 

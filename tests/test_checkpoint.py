@@ -264,7 +264,7 @@ def test_another_observation_version_is_refused_by_number(copy: Path) -> None:
 
 
 def test_nothing_else_is_left_in_the_folder(saved: Path) -> None:
-    files = {path.name.split(".")[0] for path in saved.parent.iterdir()}
+    files = {path.name.split(".")[0] for path in saved.parent.iterdir() if path.name != ".lock"}
     assert files == {"checkpoint", "events"}
 
 

@@ -213,13 +213,12 @@ def test_a_network_with_random_weights_only_does_what_is_legal(seats: int) -> No
     assert decisions == 5 * sum(seats * (hand.cards + 1) for hand in rules.schedule)
 
 
-@precisions
-def test_it_makes_the_most_probable_play_and_the_bid_worth_most(precision: str) -> None:
-    agent = NetworkAgent(network_of(RULES), RULES, "network", precision)
+def test_it_makes_the_most_probable_play_and_the_bid_worth_most() -> None:
+    agent = NetworkAgent(network_of(RULES), RULES, "network")
     network, kinds = agent.network, set()
     for turn in random_turns(Rules(schedule=[9, 4]), 8):
         seen, masks, orders = turn.encode(network.layout, canonical=True)
-        with torch.inference_mode(), autocast(CPU, precision):
+        with torch.inference_mode():
             features = network.features(torch.from_numpy(seen))
             cards = network.card_logits(features, torch.from_numpy(masks)).numpy()
             points = network.bid_values(network.bid_trick_logits(features, torch.from_numpy(seen))).numpy()
@@ -231,7 +230,7 @@ def test_it_makes_the_most_probable_play_and_the_bid_worth_most(precision: str) 
         if is_bid:
             rows = [np.equal(chosen, NUM_CARDS + bid) for bid in range(values.shape[1])]
         taken = values[np.arange(8), np.argmax(rows, axis=0)]
-        np.testing.assert_allclose(taken, best, rtol=0, atol=0.02 if precision == "bfloat16" else 1e-4)
+        np.testing.assert_allclose(taken, best, rtol=0, atol=1e-4)
         kinds.add(bool(is_bid))
     assert kinds == {True, False}
 

@@ -58,7 +58,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 def test_a_run_writes_a_checkpoint_logs_and_an_evaluation(finished: tuple[str, Path]) -> None:
     _, folder = finished
     names = sorted(re.sub(r"^events\.out\.tfevents\..*", "events", path.name) for path in folder.iterdir())
-    assert names == ["checkpoint.pt", "evaluation.json", "events", "log.csv"]
+    assert names == [".lock", "checkpoint.pt", "evaluation.json", "events", "log.csv"]
     assert iterations(folder) == logged_steps(folder) == [1, 2, 3]
     facts = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
     assert (facts["deals"], facts["rules"]["num_players"]) == (4, 15)
@@ -117,22 +117,33 @@ def test_the_command_line_goes_before_the_file_and_the_file_before_the_defaults(
 
 def test_a_checkpoint_brings_the_settings_and_the_folder_of_its_run(finished: tuple[str, Path], tmp_path: Path) -> None:
     path = finished[1] / "checkpoint.pt"
-    config, resumed = train.parse(["--resume", str(path), "--seed", "5", "--learning_rate", "0.5"])
+    config, resumed = train.parse(["--resume", str(path), "--iterations", "9", "--learning_rate", "0.5"])
     assert resumed is not None
     assert (config.num_players, config.hidden_sizes, config.bot) == (15, (8, 8), "random")
-    assert (config.seed, config.learning_rate, config.run_dir) == (5, 0.5, str(finished[1]))
-    config, _ = train.parse(["--resume", str(path), "--run_dir", str(tmp_path)])
-    assert config.run_dir == str(tmp_path)
+    assert (config.seed, config.learning_rate, config.run_dir) == (0, 0.5, str(finished[1]))
 
 
-def test_settings_of_a_checkpoint_that_are_none_any_more_are_passed_over(
-    finished: tuple[str, Path], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("seed", "5", "seed is 5, but the checkpoint to resume has 0: leave it so"),
+        ("min_bid", "0", "min_bid is 0, but the checkpoint to resume has 1: leave it so"),
+        ("iterations", "1", "iterations is 1, but the run has already done [35]: ask for more"),
+        ("run_dir", "elsewhere", "run_dir is 'elsewhere', but a run is resumed in its own folder, .*: leave it out"),
+    ],
+)
+def test_what_a_resumed_run_cannot_change(finished: tuple[str, Path], option: str, value: str, message: str) -> None:
+    path = finished[1] / "checkpoint.pt"
+    with pytest.raises(ValueError, match=message):
+        train.parse(["--resume", str(path), "--iterations", "9", f"--{option}", value])
+
+
+def test_a_checkpoint_with_an_unknown_setting_is_not_resumed(finished: tuple[str, Path], tmp_path: Path) -> None:
     data = checkpoint.read(finished[1] / "checkpoint.pt")
     data["config"]["mystery"] = 1
     torch.save(data, tmp_path / "older.pt")
-    config, _ = train.parse(["--resume", str(tmp_path / "older.pt")])
-    assert config.num_players == 15
+    with pytest.raises(ValueError, match=r"older.pt was written by version .*: 'mystery' is no setting"):
+        train.parse(["--resume", str(tmp_path / "older.pt")])
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
@@ -295,11 +306,27 @@ def test_a_signal_stops_the_run_after_saving_it(number: signal.Signals, code: in
     assert printed.rstrip().endswith(f"interrupted: saved {path}; --resume {path} goes on")
     done = checkpoint.read(tmp_path / path)["progress"]["iteration"]
     assert iterations(tmp_path / "run") == list(range(1, done + 1))
-    assert {file.name.split(".")[0] for file in (tmp_path / "run").iterdir()} == {"checkpoint", "events", "log"}
+    names = {file.name.split(".")[0] for file in (tmp_path / "run").iterdir()}
+    assert names == {"", "checkpoint", "events", "log"}  # the first is the lock
     if number == signal.SIGINT:
         finished = python(SCRIPT, "--resume", path, "--iterations", done + 2, cwd=tmp_path)
         assert (finished.returncode, finished.stderr) == (0, "")
         assert iterations(tmp_path / "run") == list(range(1, done + 3))
+
+
+def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
+    with trainer(tmp_path / "run", **QUICK) as made:
+        made.log.write(made.iterate())
+        made.save()
+        for arguments in (
+            options(**QUICK | {"run_dir": "run"}),
+            ["--resume", "run/checkpoint.pt", "--iterations", "9"],
+        ):
+            done = python(SCRIPT, *arguments, cwd=tmp_path)
+            assert (done.returncode, done.stderr) == (
+                2, "train.py: another process is training in run: wait for it or choose another run_dir\n"
+            )  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
@@ -317,6 +344,7 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
             time.sleep(0.5)
             process.send_signal(number)
         printed, errors = process.communicate(timeout=180)
-    assert (process.returncode, without_notice(errors)) == (143, "")
+    assert process.returncode == 143
+    assert without_notice(errors).strip() == f"stopped at once: {Path('run') / 'checkpoint.pt'} holds the last save"
     assert "saved" not in printed
     assert [file.read_text(encoding="latin-1").split() for file in files] == before

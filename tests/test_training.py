@@ -488,7 +488,7 @@ def test_every_setting_survives_the_checkpoint(tmp_path: Path) -> None:
     config = TrainConfig(**(TINY | {"run_dir": str(tmp_path), "bluke_lead": "trump", "min_bid": 0, "seed": 2**63 - 1}))
     made = Trainer(config)
     made.save()
-    made.log.close()
+    made.close()
     assert TrainConfig.from_dict(checkpoint.read(made.path)["config"]) == config
 
 

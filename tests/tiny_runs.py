@@ -58,7 +58,7 @@ def trainer(folder: Path, resumed: Any = None, **changes: Any) -> Iterator[Train
     try:
         yield made
     finally:
-        made.log.close()
+        made.close()
 
 
 def python(
