@@ -19,7 +19,8 @@ from rich.table import Table
 
 import agents
 from bluke_env import Agent, Rules, bots
-from bluke_env.errors import checked_seed
+from bluke_env.cards import NUM_CARDS
+from bluke_env.errors import checked_integer, checked_seed
 from bluke_env.evaluation import AgentError, Comparison, Estimate, Evaluation, measure, write_json
 from bluke_env.evaluation.measure import scheduled_times
 from bluke_env.evaluation.report import machine, versions
@@ -58,6 +59,8 @@ def compare(
         AgentError: A player failed at the table.
     """
     seed = checked_seed(seed)
+    if sizes is not None:
+        sizes = [checked_integer("a hand size", size, 1, NUM_CARDS) for size in sizes]
     pairs = [(player, opponent) for opponent in opponents]
     if reverse:
         pairs = [pair for one, other in pairs for pair in dict.fromkeys([(one, other), (other, one)])]
