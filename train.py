@@ -73,7 +73,7 @@ class Trainer:
         )
         self.progress = checkpoint.Progress()
         if resumed is not None:
-            self.network.load_state_dict(resumed["network"])
+            checkpoint.restore(self.network, resumed)
             self.optimizer.load_state_dict(resumed["optimizer"])
             self.progress = checkpoint.Progress(**resumed["progress"])
         if resumed is None or config.precision != "auto":
@@ -232,11 +232,14 @@ def train(trainer: Trainer, interruption: Interruption, console: Console) -> Non
             news = f"{row['points']:+.1f} points/hand, {row['decisions_per_second'] / 1000:.0f} k decisions/s"
             bar.update(task, completed=progress.iteration, news=news)
             last = progress.iteration == config.iterations
+            if not console.is_terminal and progress.iteration % config.checkpoint_every == 0:
+                console.print(f"{progress.iteration}/{config.iterations}: {news}", highlight=False)  # no bar moves here
             if last or interruption.signal or progress.iteration % config.checkpoint_every == 0:
                 trainer.save()
-            if interruption.signal and not last:
+            if interruption.signal:
                 bar.stop()
-                console.print(f"interrupted: saved {trainer.path}; --resume {trainer.path} goes on", soft_wrap=True)
+                further = "" if last else f"; --resume {trainer.path} goes on"
+                console.print(f"interrupted: saved {trainer.path}{further}", soft_wrap=True, markup=False)
                 sys.exit(128 + interruption.signal)
 
 
@@ -267,7 +270,10 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
         ValueError: A value is out of range, or the checkpoint cannot be read.
     """
     parser = ArgumentParser(
-        prog="train.py", description="Trains a network to play Bluke by self-play.", exit_on_error=False
+        prog="train.py",
+        description="Trains a network to play Bluke by self-play.",
+        exit_on_error=False,
+        allow_abbrev=False,
     )
     parser.add_argument("--config", action="config", help="YAML file with any of the settings below")
     parser.add_argument(
@@ -305,6 +311,12 @@ def _check_resumable(config: TrainConfig, resumed: dict[str, Any]) -> None:
         wanted, trained = config.to_dict()[name], resumed["config"][name]
         if wanted != trained:
             raise ValueError(f"{name} is {wanted!r}, but the checkpoint to resume has {trained!r}: leave it so")
+    hands = resumed["config"]["hands_per_size"]
+    if config.hands_per_size < hands:
+        raise ValueError(
+            f"hands_per_size is {config.hands_per_size}, but fewer than the {hands} of the run so far would deal some "
+            "of its hands again: leave it so or raise it"
+        )
     done = resumed["progress"]["iteration"]
     if config.iterations <= done:
         raise ValueError(f"iterations is {config.iterations}, but the run has already done {done}: ask for more")
@@ -326,6 +338,7 @@ def main() -> None:
         f"on {trainer.device}, {config.threads} thread(s); {trainer.folder}: checkpoint.pt, log.csv, TensorBoard",
         soft_wrap=True,
         highlight=False,
+        markup=False,
     )
     if resumed is None:
         print_averages(judge(trainer, DEALS_BEFORE), console)

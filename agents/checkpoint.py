@@ -96,10 +96,18 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     return data
 
 
-def restored_network(data: dict[str, Any]) -> Network:
-    """Returns the network of a checkpoint."""
-    network = Network(Rules.from_dict(data["rules"]), tuple(data["hidden_sizes"]))
-    network.load_state_dict(data["network"])
+def restore(network: Network, data: dict[str, Any]) -> Network:
+    """Gives a network the weights of a checkpoint and returns it.
+
+    Raises:
+        ValueError: They are those of another architecture.
+    """
+    try:
+        network.load_state_dict(data["network"])
+    except RuntimeError:
+        raise ValueError(
+            f"the weights do not fit this version's network: use the package version that wrote them, {data['package']}"
+        ) from None
     return network
 
 
@@ -110,5 +118,6 @@ def load(path: str | os.PathLike, device: str = "cpu") -> NetworkAgent:
         ValueError: The file is missing, damaged, no checkpoint, or of another observation version.
     """
     data = read(path)
-    network = restored_network(data).to(device).eval()
-    return NetworkAgent(network, Rules.from_dict(data["rules"]), str(path))
+    rules = Rules.from_dict(data["rules"])
+    network = restore(Network(rules, tuple(data["hidden_sizes"])), data).to(device).eval()
+    return NetworkAgent(network, rules, str(path))

@@ -104,8 +104,6 @@ class TrainConfig:
         _check("gae_lambda", self.gae_lambda, 0 <= self.gae_lambda <= 1, "from 0 to 1")
         _check("evaluate_deals", self.evaluate_deals, self.evaluate_deals >= MIN_DEALS, f"at least {MIN_DEALS}")
         for spec in (self.bot, *self.evaluate_against):
-            bots.make(spec)
-        for spec in (self.bot, *self.evaluate_against):
             bots.make(spec)  # refuses what is no bot
         _check("seed", self.seed, 0 <= self.seed < 1 << 63, "from 0 to 2**63 - 1")
 

@@ -62,7 +62,7 @@ def trainer(folder: Path, resumed: Any = None, **changes: Any) -> Iterator[Train
 
 
 def python(
-    *arguments: object, cwd: Path = ROOT, blocked: Path | None = None, timeout: float = 300
+    *arguments: object, cwd: Path = ROOT, blocked: Path | None = None, timeout: float = 600
 ) -> subprocess.CompletedProcess[str]:
     """Runs Python as a user does, with the project at hand; `blocked` is a folder made by `without`."""
     done = subprocess.run(
