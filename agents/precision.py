@@ -28,7 +28,7 @@ def chosen_device(name: str) -> torch.device:
 def chosen_precision(name: str, device: torch.device) -> str:
     """Returns "float32" or "bfloat16", for "auto" the one that is faster on the device.
 
-    A CPU without bfloat16 instructions is several times slower with it, one that has them several times faster.
+    A CPU without bfloat16 instructions is several times slower with it; one that has them can be faster.
     """
     if name != "auto":
         return name
