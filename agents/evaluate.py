@@ -25,6 +25,7 @@ from bluke_env.evaluation import AgentError, Comparison, Estimate, Evaluation, m
 from bluke_env.evaluation.measure import scheduled_times
 from bluke_env.evaluation.report import machine, versions
 from bluke_env.evaluation.statistics import MIN_DEALS
+from bluke_env.rules import PRESETS
 
 _LEGEND = """Points per hand with 95 % intervals, the deal being the unit.
 over same seat: minus what the opponent makes there on the same deals when it sits in all seats
@@ -79,13 +80,15 @@ def print_results(evaluation: Evaluation) -> None:
     rules = evaluation.rules
     facts, packages = machine(), versions()
     print(
-        f"{rules.num_players} players, {evaluation.deals} deals of each hand size × {rules.num_players} "
-        f"rotations, seed {evaluation.seed}, {evaluation.seconds:.1f} s"
+        f"{rules.num_players} players{' in two sides' if rules.teams else ''}, {evaluation.deals} deals of each hand "
+        f"size × {len(rules.sides)} rotations, seed {evaluation.seed}, {evaluation.seconds:.1f} s"
     )
     print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
     print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
     for comparison in evaluation.comparisons:
-        print(f"\n{comparison.player} against {rules.num_players - 1} × {comparison.opponent}")
+        own = len(rules.sides[0])
+        times = "" if own == 1 else f"{own} × "
+        print(f"\n{times}{comparison.player} against {rules.num_players - own} × {comparison.opponent}")
         rich.print(_table(comparison))
     print(_LEGEND)
 
@@ -137,7 +140,11 @@ def _parser() -> _Parser:
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of the deals and of players that draw lots (default: 0)"
     )
+    parser.add_argument("--preset", choices=PRESETS, help="the game (default: the checkpoint's, or bluke)")
     parser.add_argument("--num-players", type=int, help="seats (default: the checkpoint's, or 4)")
+    parser.add_argument(
+        "--schedule", metavar="TEXT", help="hands of the match, such as 13-1-13, 5, or extended (default: the standard)"
+    )
     parser.add_argument("--min-bid", type=int, help="the lowest bid, 0 or 1 (default: the checkpoint's, or 1)")
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
@@ -162,13 +169,17 @@ def load_player(spec: str) -> Agent:
         raise ValueError(f"loading the checkpoint {spec} needs {error.name}: pip install 'bluke-env[train]'") from error
 
 
-def _rules(players: Sequence[Agent], num_players: int | None, min_bid: int | None) -> Rules:
+def _rules(players: Sequence[Agent], options: Any) -> Rules:
     """Returns the rules of the first player that has some of its own, changed as the command line asks."""
     known = (getattr(player, "rules", None) for player in players)
     rules = next((rules for rules in known if rules is not None), Rules())
-    if num_players is not None and num_players != rules.num_players:
-        rules = replace(rules, num_players=num_players, schedule=None)
-    return rules if min_bid is None else replace(rules, min_bid=min_bid)
+    if options.preset is not None:
+        rules = Rules.preset(options.preset)
+    if options.num_players is not None and options.num_players != rules.num_players:
+        rules = replace(rules, num_players=options.num_players, schedule=None, most_cards=None)
+    if options.schedule is not None:
+        rules = replace(rules, schedule=options.schedule, most_cards=None)
+    return rules if options.min_bid is None else replace(rules, min_bid=options.min_bid)
 
 
 def _check_writable(path: Path) -> None:
@@ -209,7 +220,7 @@ def _evaluate(options: Any) -> Evaluation:
     specs = [options.player, *options.against]
     loaded = {spec: load_player(spec) for spec in specs}
     players = [loaded[spec] for spec in specs]
-    rules = _rules(players, options.num_players, options.min_bid)
+    rules = _rules(players, options)
     return compare(
         players[0],
         players[1:],

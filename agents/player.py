@@ -39,6 +39,11 @@ class NetworkAgent:
                 f"{self.name} was trained for {self.rules.num_players} players, but the table has "
                 f"{turn.rules.num_players}: choose a table or a checkpoint that fits"
             )
+        if turn.rules.teams != self.rules.teams:
+            games = {True: "Back Alley", False: "Bluke"}
+            raise ValueError(
+                f"{self.name} was trained for {games[self.rules.teams]}, but the table plays {games[turn.rules.teams]}"
+            )
         layout = self.network.layout
         if turn.rules.most_cards > layout.most_cards:
             raise ValueError(
@@ -53,7 +58,7 @@ class NetworkAgent:
         for start in range(0, len(actions), _ROWS):
             part = slice(start, start + _ROWS)
             actions[part] = self._best(encoded.observations[part], encoded.masks[part])
-        return turn.real_actions(actions, encoded.orders)
+        return turn.real_actions(actions, encoded)
 
     @torch.inference_mode()
     def _best(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:

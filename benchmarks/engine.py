@@ -16,6 +16,7 @@ from bluke_env.engine.state import GAME
 from bluke_env.engine.step import random_playouts
 
 PLAYOUTS = "random playouts"
+TEAM_PLAYOUTS = "random playouts, Back Alley"
 BATCH = "batch, observations and masks"
 AEC = "AEC loop, last() and sample(mask)"
 COMPARED_WITH = {
@@ -26,9 +27,9 @@ COMPARED_WITH = {
 BATCH_SIZE, STEPS_PER_CALL = 1024, 50
 
 
-def playouts(seed: int) -> Callable[[], int]:
+def playouts(seed: int, preset: str = "bluke") -> Callable[[], int]:
     """Whole matches of 4 players by uniformly random legal decisions: dealing, legal moves, choosing, scoring."""
-    facts, scratch, first = Rules().record(), np.zeros(1, GAME), np.zeros(1, np.uint64)
+    facts, scratch, first = Rules.preset(preset).record(), np.zeros(1, GAME), np.zeros(1, np.uint64)
 
     def chunk() -> int:
         decisions = random_playouts(facts, scratch, np.uint64(seed), first[0], 100)
@@ -80,6 +81,7 @@ def main() -> None:
     timing.print_machine()
     ours = {
         PLAYOUTS: playouts(arguments.seed),
+        TEAM_PLAYOUTS: playouts(arguments.seed, "back_alley"),
         BATCH: batch_steps(arguments.seed),
         f"{BATCH}, canonical suits": batch_steps(arguments.seed, "canonical"),
         AEC: aec_loop(arguments.seed),

@@ -16,6 +16,7 @@ from bluke_env.rules import Rules
 class Encoded(NamedTuple):
     """What the seats to act see: observations int8 [n, size], masks int8 [n, actions], suit orders int16 [n]."""
 
+    layout: ObservationLayout
     observations: np.ndarray
     masks: np.ndarray
     orders: np.ndarray
@@ -62,9 +63,15 @@ class Turn:
         return self.encode(ObservationLayout.of(self.rules), canonical=False)
 
     def encode(self, layout: ObservationLayout, canonical: bool) -> Encoded:
-        """Returns what the seats see in a given layout, with canonical or fixed suits."""
+        """Returns what the seats see in a given layout, with canonical or fixed suits.
+
+        Raises:
+            ValueError: The layout has no room for the rules.
+        """
+        layout.check(self.rules)
         n = len(self.views)
         encoded = Encoded(
+            layout,
             np.empty((n, layout.size), np.int8),
             np.empty((n, layout.num_actions), np.int8),
             np.empty(n, np.int16),
@@ -73,10 +80,21 @@ class Turn:
         encode_views(self.rules.record(), self.views, canonical, layout.record, *flat)
         return encoded
 
-    def real_actions(self, actions: np.ndarray, orders: np.ndarray) -> np.ndarray:
-        """Turns action ids [n] chosen from canonical observations into those of the real cards."""
-        out = np.empty(len(self.views), np.int64)
-        real_view_actions(self.views, orders, actions, out)
+    def real_actions(self, actions: np.ndarray, encoded: Encoded) -> np.ndarray:
+        """Turns action ids [n] chosen from what `encode` returned into those of the rules and the real cards.
+
+        Raises:
+            ValueError: They are no integers of that shape, or there is no such action.
+        """
+        actions, out = np.asarray(actions), np.empty(len(self.views), np.int64)
+        if actions.shape != out.shape or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have dtype {actions.dtype} and shape {actions.shape}, but they must be integers "
+                f"of shape {out.shape}"
+            )
+        if ((actions < 0) | (actions >= encoded.layout.num_actions)).any():
+            raise ValueError(f"actions are {actions}, but action ids run from 0 to {encoded.layout.num_actions - 1}")
+        real_view_actions(self.rules.record(), self.views, encoded.orders, encoded.layout.record, actions, out)
         return out
 
 

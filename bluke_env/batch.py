@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bluke_env.actions import action_text
+from bluke_env.actions import action_text, bid_action
+from bluke_env.cards import cards_of
 from bluke_env.engine.batch import (
     SLOT,
     first_illegal,
@@ -22,7 +23,7 @@ from bluke_env.engine.batch import (
 )
 from bluke_env.engine.deal import start_games
 from bluke_env.engine.random import hash_words
-from bluke_env.engine.state import GAME, OVER
+from bluke_env.engine.state import BID, GAME, OVER
 from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_integer, checked_seed
 from bluke_env.game import Game
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
@@ -147,7 +148,7 @@ class BatchGame:
             ValueError: The array has another shape or no integer dtype. No game was changed.
         """
         ids = _checked_actions(actions, self.num_games)
-        illegal = first_illegal(self._slots, ids)
+        illegal = first_illegal(self._slots, self.layout.record, ids)
         if illegal >= 0:
             raise self._refusal(illegal, actions[illegal])
         if len(self._parts) == 1:
@@ -173,13 +174,13 @@ class BatchGame:
         )  # fmt: skip
 
     def _refusal(self, index: int, action: Any) -> IllegalAction:
-        game = self.game(index)
-        order = "canonical" if self._canonical else "fixed"
-        mask = game.action_mask(suit_order=order)
-        legal = ", ".join(f"{legal} ({action_text(legal)})" for legal in np.flatnonzero(mask).tolist())
+        most = self.layout.most_cards
+        bits = cards_of(self._slots["legal"][index])
+        legal_ids = [bid_action(bit, most) for bit in bits] if self._slots["phase"][index] == BID else bits
+        legal = ", ".join(f"{legal} ({action_text(legal, most)})" for legal in legal_ids)
         labels = " in its own suit labels" if self._canonical else ""
         return IllegalAction(
-            f"action {action} of game {index} is illegal: seat {game.current_player}'s legal actions{labels} "
+            f"action {action} of game {index} is illegal: seat {self._games['seat'][index]}'s legal actions{labels} "
             f"are {legal}"
         )
 
@@ -197,7 +198,7 @@ class BatchGame:
         """
         _check_array("the random state", state, np.uint64, (1,))
         actions = np.empty(self.num_games, np.int64)
-        state[0] = random_actions(self._slots, state[0], actions)
+        state[0] = random_actions(self._slots, self.layout.record, state[0], actions)
         return actions
 
     def states(self, out: np.ndarray | None = None) -> np.ndarray:
@@ -234,7 +235,8 @@ class BatchGame:
         """
         indices = self._checked_indices(indices)
         out = np.empty(len(indices), np.int64)
-        relabelled_actions(self._slots, indices, _checked_actions(actions, len(indices)), out)
+        checked = _checked_actions(actions, len(indices))
+        relabelled_actions(self._facts, self._slots, indices, checked, self.layout.record, out)
         return out
 
     def _checked_indices(self, indices: np.ndarray) -> np.ndarray:

@@ -95,8 +95,9 @@ class raw_env(AECEnv):
             `bluke_lead`, `points_per_trick`, `points_per_overtrick`. The standard game for four by default.
         hand_size: Matches of a single hand of so many cards, laid out as the whole match is; None for whole
             matches.
-        reward: When a hand is scored, its "points", or the "margin" of them over the mean of the others'; or
-            at the end of the match only, the "win": 1 for the winner, an equal share for several.
+        reward: When a hand is scored, its "points", or the "margin" of them over the mean of the opponents';
+            or at the end of the match only, the "win": 1 for the winner, or each partner of the winning side, an equal
+            share for several.
         suit_order: "fixed", or "canonical" for suits relabelled for the observing agent, in observations,
             masks and actions alike. Rendering and `game` speak of the real cards.
         render_mode: None; "ansi": `render` returns text; "human": the text is printed at every reset and
@@ -234,6 +235,7 @@ class raw_env(AECEnv):
             self.rewards = dict.fromkeys(self.agents, 0)
             self._rewarded = False
         if outcome == HAND_ENDED:
+            self.game._end_hand()
             self._pay()
         if seat >= 0:
             self.agent_selection = self.possible_agents[seat]
@@ -284,10 +286,12 @@ class raw_env(AECEnv):
         if self.reward == "points":
             rewards = points
         elif self.reward == "margin":
-            rewards = [own - (sum(points) - own) / (len(points) - 1) for own in points]
+            size = len(self.rules.sides[0])
+            rewards = [own - (sum(points) - size * own) / (len(points) - size) for own in points]
         else:
             winners = self.game.winners
-            rewards = [1 / len(winners) if seat in winners else 0 for seat in range(len(points))]
+            share = len(self.rules.sides[0]) / len(winners) if winners else 0
+            rewards = [share if seat in winners else 0 for seat in range(len(points))]
         self.rewards = dict(zip(self.agents, rewards, strict=True))
         self._accumulate_rewards()
         self._rewarded = True
@@ -295,9 +299,10 @@ class raw_env(AECEnv):
     def _refusal(self, action: Any) -> IllegalAction:
         legal = np.flatnonzero(self.game.action_mask(suit_order=self.suit_order)).tolist()
         labels = ", in its own suit labels" if self._canonical else ""
+        most = self.layout.most_cards
         return IllegalAction(
             f"action {action!r} is illegal: in hand {self.game.hand_number} the legal actions of "
-            f"{self.agent_selection} are {', '.join(f'{a} ({action_text(a)})' for a in legal)}{labels}"
+            f"{self.agent_selection} are {', '.join(f'{a} ({action_text(a, most)})' for a in legal)}{labels}"
         )
 
     # Seeing.

@@ -7,23 +7,25 @@ import hashlib
 import json
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
 
-from bluke_env.actions import action_text
+from bluke_env.actions import action_text, bid_action
 from bluke_env.cards import NUM_CARDS, cards_of, mask_of
 from bluke_env.deals import Deal, checked_deals
 from bluke_env.engine.deal import set_deal, start_games
 from bluke_env.engine.encode import observe, observe_mask, observe_state
-from bluke_env.engine.state import BID, GAME, NONE
+from bluke_env.engine.random import first_seed
+from bluke_env.engine.state import BID, GAME, NONE, optional
 from bluke_env.engine.step import BID_BASE, apply_action, legal_mask
 from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
+from bluke_env.results import HandResult
 from bluke_env.rules import Rules, checked_rules
 
-_MAGIC = b"BLUKE1\n"
+_MAGIC = b"BLUKE2\n"
 
 
 class Phase(enum.IntEnum):
@@ -32,35 +34,6 @@ class Phase(enum.IntEnum):
     BID = 0
     PLAY = 1
     OVER = 2
-
-
-@dataclass(frozen=True)
-class HandResult:
-    """A hand that has been played and scored.
-
-    Attributes:
-        number: Its place in the match, from 0.
-        size: Cards dealt to each seat.
-        dealer: Seat.
-        trump: Suit 0..3, or None.
-        turned_up: Card id, or None.
-        hands: By seat, the card ids dealt, ascending.
-        bids: By seat.
-        tricks: By seat, tricks taken.
-        points: By seat, points scored.
-        order: Card ids in order of play.
-    """
-
-    number: int
-    size: int
-    dealer: int
-    trump: int | None
-    turned_up: int | None
-    hands: tuple[tuple[int, ...], ...]
-    bids: tuple[int, ...]
-    tricks: tuple[int, ...]
-    points: tuple[int, ...]
-    order: tuple[int, ...]
 
 
 class Game:
@@ -87,10 +60,14 @@ class Game:
         self._rules = Rules() if rules is None else checked_rules(rules)
         self._facts = self._rules.record()
         self._deals = None if deals is None else checked_deals(self._rules, deals)
+        self._history: tuple[np.ndarray, ...] = ()
         self._record = np.zeros(1, GAME)
         numbers = np.array([checked_index("number", number, 1 << 64)], np.uint64)
         start_games(self._facts, self._record, np.uint64(checked_seed(seed)), numbers)
         self._lay_out_deal()
+        if self._deals is not None:  # one form for equal matches: the first dealer is named, the others follow
+            first, *others = self._deals
+            self._deals = replace(first, dealer=self.dealer), *(replace(deal, dealer=None) for deal in others)
 
     @classmethod
     def from_record(cls, rules: Rules, record: np.ndarray) -> Game:
@@ -104,12 +81,15 @@ class Game:
         absent = slice(rules.num_players, None)
         if any(record[name][0, absent].any() for name in ("hands", "played", "last_dealt")):
             raise ValueError(f"the record's game has more seats than the rules, which have {rules.num_players}")
-        return cls._restore(rules, record.copy(), None)
+        return cls._restore(rules, record.copy(), None, ())
 
     @classmethod
-    def _restore(cls, rules: Rules, record: np.ndarray, deals: tuple[Deal, ...] | None) -> Game:
+    def _restore(
+        cls, rules: Rules, record: np.ndarray, deals: tuple[Deal, ...] | None, history: tuple[np.ndarray, ...]
+    ) -> Game:
         game = cls.__new__(cls)
-        game._rules, game._facts, game._record, game._deals = rules, rules.record(), record, deals
+        game._rules, game._facts, game._record = rules, rules.record(), record
+        game._deals, game._history = deals, history
         return game
 
     # The table.
@@ -132,7 +112,7 @@ class Game:
     @property
     def current_player(self) -> int | None:
         """The seat to act, None when the match is over."""
-        return _optional(self._record["seat"][0])
+        return optional(self._record["seat"][0])
 
     @property
     def hand_number(self) -> int:
@@ -151,18 +131,21 @@ class Game:
 
     @property
     def leader(self) -> int | None:
-        """The seat that leads the current trick, None when the match is over."""
-        return _optional(self._record["leader"][0])
+        """The seat that leads the current trick, None when the match is over.
+
+        While bidding, it is the seat that will lead as things stand.
+        """
+        return optional(self._record["leader"][0])
 
     @property
     def trump(self) -> int | None:
         """The trump suit 0..3, None at no trump."""
-        return _optional(self._record["trump"][0])
+        return optional(self._record["trump"][0])
 
     @property
     def turned_up(self) -> int | None:
         """The card id turned up for trump, None if there is none."""
-        return _optional(self._record["turned_up"][0])
+        return optional(self._record["turned_up"][0])
 
     @property
     def hands(self) -> tuple[tuple[int, ...], ...]:
@@ -171,8 +154,8 @@ class Game:
 
     @property
     def bids(self) -> tuple[int | None, ...]:
-        """By seat, the bid, None before it is made."""
-        return tuple(_optional(bid) for bid in self._seats("bids"))
+        """By seat, the bid, None before it is made: tricks, or `BOARD + level`; see `bluke_env.actions`."""
+        return tuple(optional(bid) for bid in self._seats("bids"))
 
     @property
     def tricks(self) -> tuple[int, ...]:
@@ -195,22 +178,27 @@ class Game:
     @property
     def last_hand(self) -> HandResult | None:
         """The last hand that was scored, None before one was."""
-        record = self._record[0]
-        if record["last_number"] == NONE:
-            return None
-        seats, size = self.num_players, int(record["last_size"])
-        return HandResult(
-            number=int(record["last_number"]),
-            size=size,
-            dealer=int(record["last_dealer"]),
-            trump=_optional(record["last_trump"]),
-            turned_up=_optional(record["last_turned_up"]),
-            hands=tuple(cards_of(mask) for mask in self._seats("last_dealt")),
-            bids=tuple(self._seats("last_bids")),
-            tricks=tuple(self._seats("last_tricks")),
-            points=tuple(self._seats("last_points")),
-            order=tuple(record["last_order"][: seats * size].tolist()),
-        )
+        return None if self._record["last_number"][0] == NONE else HandResult.of(self._rules, self._record)
+
+    @property
+    def history(self) -> tuple[HandResult, ...]:
+        """All hands that were scored, in order.
+
+        Raises:
+            ValueError: The game was taken from a record in the middle of a match, which knows the last hand only.
+        """
+        played = self._record["last_number"][0] + 1
+        if len(self._history) != played:
+            raise ValueError(
+                f"the first {played - len(self._history)} hands of this game are not known, since it was taken from "
+                "the record of a match under way: play it as a Game from the start"
+            )
+        return tuple(HandResult.of(self._rules, record) for record in self._history)
+
+    @property
+    def seed(self) -> int:
+        """The seed that deals this match as its game 0, whatever seed and number it was made with."""
+        return first_seed(int(self._record["key"][0]))
 
     @property
     def is_terminal(self) -> bool:
@@ -225,19 +213,45 @@ class Game:
         scores = self.scores
         return tuple(seat for seat, score in enumerate(scores) if score == max(scores))
 
+    @property
+    def trump_broken(self) -> bool:
+        """In Back Alley, whether a trump was played to another suit's trick in the current hand."""
+        return bool(self._record["trump_broken"][0])
+
+    @property
+    def exchanged(self) -> int | None:
+        """In Back Alley, the seat that gave back a Blooper for another card in the current hand, or None."""
+        return optional(self._record["exchanged"][0])
+
+    @property
+    def drawn(self) -> int | None:
+        """The card id that the seat took for the Blooper, or None (perfect information)."""
+        return optional(self._record["drawn"][0])
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The card ids played in the current hand, in order of play."""
+        return tuple(self._record["order"][0, : self._record["num_played"][0]].tolist())
+
+    @property
+    def deals(self) -> tuple[Deal, ...] | None:
+        """The given deals of the match, None where they come from the seed."""
+        return self._deals
+
     # Playing.
 
     def legal_actions(self) -> list[int]:
         """Returns the legal action ids, ascending; none when the match is over."""
         mask = legal_mask(self._facts, self._record, 0)
-        base = BID_BASE if self._record["phase"][0] == BID else 0
-        return [base + bit for bit in cards_of(mask)]
+        if self._record["phase"][0] != BID:
+            return list(cards_of(mask))
+        return [bid_action(bid, self._rules.most_cards) for bid in cards_of(mask)]
 
     def apply_action(self, action: int) -> None:
         """Makes the decision of the seat to act.
 
         Args:
-            action: An action id: 0..53 plays that card, 54 + b bids b tricks.
+            action: An action id: 0..53 plays that card, 54 + b bids b tricks; see `bluke_env.actions`.
 
         Raises:
             IllegalAction: The action is not legal now, or no action at all; the game is unchanged.
@@ -252,16 +266,21 @@ class Game:
         if outcome == 0:
             raise self._refusal(number)
         if outcome == 2:
-            self._lay_out_deal()
+            self._end_hand()
+
+    def _end_hand(self) -> None:
+        """Keeps the hand that has just been scored and lays out the next."""
+        self._history = (*self._history, self._record.copy())
+        self._lay_out_deal()
 
     def _refusal(self, action: Any) -> IllegalAction:
         if self.is_terminal:
             return IllegalAction(f"action {action!r} cannot be applied: the match is over")
         doing = "bid" if self.phase is Phase.BID else "play"
-        name = ""
-        if isinstance(action, int) and not isinstance(action, bool) and 0 <= action < BID_BASE + NUM_CARDS:
-            name = f" ({action_text(action)})"
-        legal = ", ".join(f"{legal} ({action_text(legal)})" for legal in self.legal_actions())
+        name, most = "", self._rules.most_cards
+        if isinstance(action, int) and not isinstance(action, bool) and 0 <= action < self._rules.num_actions:
+            name = f" ({action_text(action, most)})"
+        legal = ", ".join(f"{legal} ({action_text(legal, most)})" for legal in self.legal_actions())
         return IllegalAction(
             f"action {action!r}{name} is illegal: in hand {self.hand_number} seat {self.current_player} is to {doing} "
             f"and its legal actions are {legal}"
@@ -274,8 +293,9 @@ class Game:
         deal = self._deals[self.hand_number]
         hands = np.array([mask_of(cards) for cards in deal.hands], np.int64)
         turned_up = NONE if deal.turned_up is None else deal.turned_up
+        next_card = NONE if deal.next_card is None else deal.next_card
         first = self.hand_number == 0 and deal.dealer is not None
-        set_deal(self._facts, self._record, 0, hands, turned_up, deal.dealer if first else self.dealer)
+        set_deal(self._facts, self._record, 0, hands, turned_up, next_card, deal.dealer if first else self.dealer)
 
     # Seeing.
 
@@ -328,13 +348,13 @@ class Game:
 
     def clone(self) -> Game:
         """Returns an independent copy."""
-        return self._restore(self._rules, self._record.copy(), self._deals)
+        return self._restore(self._rules, self._record.copy(), self._deals, self._history)
 
     def to_bytes(self) -> bytes:
-        """Returns the whole game, rules included, for `from_bytes`."""
-        deals = None if self._deals is None else [[d.hands, d.turned_up, d.dealer] for d in self._deals]
+        """Returns the whole game, rules and hands played included, for `from_bytes`."""
+        deals = None if self._deals is None else [astuple(deal) for deal in self._deals]
         header = json.dumps({"rules": self._rules.to_dict(), "deals": deals}).encode()
-        body = header + b"\n" + self._record.tobytes()
+        body = header + b"\n" + b"".join(record.tobytes() for record in (self._record, *self._history))
         return _MAGIC + hashlib.blake2b(body, digest_size=8).digest() + body
 
     @classmethod
@@ -350,12 +370,34 @@ class Game:
         body = data[start:]
         if hashlib.blake2b(body, digest_size=8).digest() != data[len(_MAGIC) : start]:
             raise ValueError("the bytes of the game are damaged: their checksum is wrong")
-        line, _, record = body.partition(b"\n")
+        line, _, rest = body.partition(b"\n")
         header = json.loads(line)
         deals = header["deals"]
         if deals is not None:
-            deals = tuple(Deal(tuple(map(tuple, hands)), turned_up, dealer) for hands, turned_up, dealer in deals)
-        return cls._restore(Rules.from_dict(header["rules"]), np.frombuffer(record, GAME).copy(), deals)
+            deals = tuple(Deal(tuple(map(tuple, hands)), *others) for hands, *others in deals)
+        record, *history = np.split(np.frombuffer(rest, GAME).copy(), len(rest) // GAME.itemsize)
+        return cls._restore(Rules.from_dict(header["rules"]), record, deals, tuple(history))
+
+    def record(self) -> str:
+        """Returns the match so far as text that a person can read; see `bluke_env.records`.
+
+        Raises:
+            ValueError: The game was taken from the record of a match under way.
+        """
+        from bluke_env.records import write_record  # it builds games itself
+
+        return write_record(self)
+
+    @staticmethod
+    def replay(text: str) -> Game:
+        """Returns the match that `record` wrote, played again and checked.
+
+        Raises:
+            RecordError: The text is damaged; the sentence says in which line and column, and what would be right.
+        """
+        from bluke_env.records import replay  # it builds games itself
+
+        return replay(text)
 
     def __reduce__(self) -> tuple:
         return Game.from_bytes, (self.to_bytes(),)
@@ -379,7 +421,3 @@ class Game:
 
     def _seats(self, name: str) -> list[int]:
         return self._record[name][0, : self.num_players].tolist()
-
-
-def _optional(value: Any) -> int | None:
-    return None if value == NONE else int(value)

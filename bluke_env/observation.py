@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from bluke_env.engine.encode import LAYOUT
 from bluke_env.engine.step import BID_BASE
 from bluke_env.errors import checked_integer
-from bluke_env.rules import MAX_PLAYERS, MAX_POINTS, MIN_PLAYERS, Rules
+from bluke_env.rules import BOARD, MAX_BOARD_LEVEL, MAX_PLAYERS, MAX_POINTS, MIN_PLAYERS, Rules, pack_of
 
 SUIT_ORDERS = ("fixed", "canonical")
 
@@ -57,26 +58,35 @@ class ObservationLayout:
         num_players: Seats the layout has room for.
         most_cards: The most cards a hand may have.
         score_unit: Points that one step of the coarse `scores` stands for; the rest is in `scores_fine`.
+        num_suits: Suits it has room for, 1 to 4.
+        num_ranks: Ranks of each suit, the highest ones, 1 to 13.
+        teams: Whether it has room for the board bids and the facts of Back Alley.
     """
 
     num_players: int
     most_cards: int
     score_unit: int
+    num_suits: int = NUM_SUITS
+    num_ranks: int = NUM_RANKS
+    teams: bool = False
 
     @classmethod
     def of(cls, rules: Rules) -> ObservationLayout:
         """Returns the layout that fits a set of rules exactly."""
-        return cls(rules.num_players, rules.most_cards, max(1, math.ceil(rules.most_points / 127)))
+        unit = max(1, math.ceil(rules.most_points / 127))
+        return cls(rules.num_players, rules.most_cards, unit, rules.num_suits, rules.num_ranks, rules.teams)
 
     def __post_init__(self) -> None:
         checked_integer("the layout's num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
         checked_integer("the layout's most_cards", self.most_cards, 1, NUM_CARDS // MIN_PLAYERS)
         checked_integer("the layout's score_unit", self.score_unit, 1, math.ceil(MAX_POINTS / 127))
+        checked_integer("the layout's num_suits", self.num_suits, 1, NUM_SUITS)
+        checked_integer("the layout's num_ranks", self.num_ranks, 1, NUM_RANKS)
 
     def check(self, rules: Rules) -> None:
         """Raises a ValueError if games with these rules do not fit in the layout."""
         needed = ObservationLayout.of(rules)
-        for name in ("num_players", "most_cards", "score_unit"):
+        for name in ("num_players", "most_cards", "score_unit", "num_suits", "num_ranks", "teams"):
             has, needs = getattr(self, name), getattr(needed, name)
             if needs > has:
                 raise ValueError(f"the observation layout has {name}={has}, but the rules need {needs}")
@@ -84,39 +94,41 @@ class ObservationLayout:
     @cached_property
     def slices(self) -> dict[str, Slice]:
         """The slices by name, in order."""
-        seats, bids = self.num_players, self.most_cards + 1
+        seats, bids, cards = self.num_players, self.most_cards + 1, self.num_cards
+        boards = " (then the levels of board)" if self.teams else ""
+        of_side = " of its side as it stands" if self.teams else ""
         parts: list[tuple[str, tuple[int, ...], int, str]] = [
             ("phase", (3,), 1, "one-hot: bidding, playing, match over"),
             (
                 "played",
-                (seats, NUM_CARDS),
+                (seats, cards),
                 1,
                 "by seat, the cards it has played in this hand, those on the table too",
             ),
-            ("voids", (seats, NUM_SUITS), 1, "by seat, suits it has shown to hold nothing of"),
-            ("hand", (NUM_CARDS,), 1, "the seat's own cards"),
-            ("table", (NUM_CARDS,), 1, "the cards of the current trick"),
+            ("voids", (seats, self.num_suits), 1, "by seat, suits it has shown to hold nothing of"),
+            ("hand", (cards,), 1, "the seat's own cards"),
+            ("table", (cards,), 1, "the cards of the current trick"),
             (
                 "top_cards",
-                (NUM_CARDS,),
+                (cards,),
                 1,
                 "own cards that no unseen card of their suit (or unseen Bluke) outranks",
             ),
             (
                 "winning_cards",
-                (NUM_CARDS,),
+                (cards,),
                 1,
                 "own playable cards that would take the current trick as it stands",
             ),
-            ("trump", (NUM_SUITS,), 1, "one-hot trump suit, all zero at no trump"),
+            ("trump", (self.num_suits,), 1, "one-hot trump suit, all zero at no trump"),
             (
                 "turned_up",
-                (NUM_RANKS + 2,),
+                (self.num_ranks + 2,),
                 1,
                 "one-hot rank of the turned-up trump, or Lo Bluke, or Hi Bluke",
             ),
-            ("bids", (seats, bids), 1, "by seat, one-hot bid, all zero before it is made"),
-            ("needed", (seats, bids), 1, "by seat, one-hot tricks still needed to make the bid"),
+            ("bids", (seats, bids + self.board_levels), 1, f"by seat, one-hot bid{boards}, all zero before it is made"),
+            ("needed", (seats, bids), 1, f"by seat, one-hot tricks still needed to make the bid{of_side}"),
             ("tricks", (seats,), self.most_cards, "by seat, tricks taken in this hand"),
             ("hand_size", (self.most_cards,), 1, "one-hot: entry c - 1 for hands of c cards"),
             ("dealer", (seats,), 1, "one-hot seat"),
@@ -127,6 +139,11 @@ class ObservationLayout:
             ("scores_fine", (seats,), 127, "by seat, match score less what `scores` says, in points"),
             ("hands_left", (1,), 127, "hands of the match not yet scored"),
         ]
+        if self.teams:
+            parts += [
+                ("trump_broken", (1,), 1, "whether a trump was played to another suit's trick"),
+                ("exchanged", (seats,), 1, "one-hot seat that gave back a Blooper for another card"),
+            ]
         slices, start = {}, 0
         for name, shape, divisor, meaning in parts:
             slices[name] = Slice(name, start, shape, divisor, meaning)
@@ -139,7 +156,7 @@ class ObservationLayout:
         hands = Slice(
             "other_hands",
             self.size,
-            (self.num_players - 1, NUM_CARDS),
+            (self.num_players - 1, self.num_cards),
             1,
             "the hands of the seats to the left",
         )
@@ -153,12 +170,27 @@ class ObservationLayout:
     @property
     def state_size(self) -> int:
         """Entries of a perfect-information state."""
-        return self.size + (self.num_players - 1) * NUM_CARDS
+        return self.size + (self.num_players - 1) * self.num_cards
+
+    @property
+    def num_cards(self) -> int:
+        """Entries of a set of cards: each suit's ranks ascending, then Lo and Hi Bluke."""
+        return self.num_suits * self.num_ranks + 2
+
+    @cached_property
+    def card_ids(self) -> np.ndarray:
+        """The card id of each entry of a set of cards, int64 [num_cards]."""
+        return np.array(pack_of(self.num_suits, self.num_ranks))
+
+    @property
+    def board_levels(self) -> int:
+        """Levels of board that may be bid."""
+        return MAX_BOARD_LEVEL if self.teams else 0
 
     @property
     def num_actions(self) -> int:
-        """Size of the action space: 54 cards, then the bids from 0 to the most cards."""
-        return BID_BASE + self.most_cards + 1
+        """Size of the action space: 54 cards, the bids from 0 to the most cards, then the levels of board."""
+        return BID_BASE + self.most_cards + 1 + self.board_levels
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -171,9 +203,16 @@ class ObservationLayout:
         return _scale(self.state_slices, self.state_size)
 
     @cached_property
-    def record(self) -> tuple[int, int, int, int]:
-        """The layout as compiled code takes it."""
-        return self.num_players, self.most_cards, self.score_unit, -(-(1 << 32) // self.score_unit)
+    def record(self) -> np.ndarray:
+        """The layout as compiled code takes it: a read-only array of one `LAYOUT` record."""
+        reciprocal = -(-(1 << 32) // self.score_unit)
+        facts = (
+            self.num_players, self.most_cards, self.score_unit, reciprocal, self.num_suits, self.num_ranks,
+            self.board_levels, self.size, self.num_actions,
+        )  # fmt: skip
+        record = np.array([facts], LAYOUT)
+        record.flags.writeable = False
+        return record
 
     def slice(self, name: str) -> slice:
         """Returns the place of a named slice (of the observation or the state) in the vector."""
@@ -205,7 +244,43 @@ class ObservationLayout:
         if vector.dtype.kind == "f":
             vector = np.rint(vector / scale).astype(np.int64)
         parts = {part.name: vector[part.start : part.stop].reshape(part.shape) for part in slices.values()}
-        return _facts(parts, self.score_unit)
+        return self._facts(parts)
+
+    def _facts(self, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+        trump = _one_hot(parts["trump"])
+        facts: dict[str, Any] = {
+            "phase": PHASES[_one_hot(parts["phase"])],
+            "turned_up": self._turned_up(_one_hot(parts["turned_up"]), trump),
+            "trump": trump,
+            "hand_size": _one_hot(parts["hand_size"]) + 1,
+            "bids": [self._bid(_one_hot(row)) for row in parts["bids"]],
+            "needed": [_one_hot(row) for row in parts["needed"]],
+            "tricks": parts["tricks"].tolist(),
+            "voids": [np.flatnonzero(row).tolist() for row in parts["voids"]],
+            "scores": (parts["scores"].astype(np.int64) * self.score_unit + parts["scores_fine"]).tolist(),
+            "hands_left": int(parts["hands_left"][0]),
+        }
+        for name in ("hand", "table", "top_cards", "winning_cards"):
+            facts[name] = self.card_ids[parts[name] != 0].tolist()
+        for name in ("played", "other_hands"):
+            if name in parts:
+                facts[name] = [self.card_ids[row != 0].tolist() for row in parts[name]]
+        for name in ("dealer", "leader", "to_act", "winning_seat"):
+            facts[name] = _one_hot(parts[name])
+        if self.teams:
+            facts["trump_broken"] = bool(parts["trump_broken"][0])
+            facts["exchanged"] = _one_hot(parts["exchanged"])
+        return facts
+
+    def _turned_up(self, place: int | None, trump: int | None) -> int | None:
+        """Returns the card that an entry of `turned_up` stands for."""
+        if place is None or trump is None:
+            return None if place is None else LO_BLUKE + place - self.num_ranks
+        return NUM_RANKS * trump + place + NUM_RANKS - self.num_ranks
+
+    def _bid(self, place: int | None) -> int | None:
+        """Returns the bid that an entry of `bids` stands for."""
+        return place if place is None or place <= self.most_cards else BOARD + place - self.most_cards
 
     def table(self) -> str:
         """Returns the slices of the state as a Markdown table."""
@@ -222,33 +297,6 @@ def _scale(slices: dict[str, Slice], size: int) -> np.ndarray:
         scale[part.start : part.stop] = np.float32(1 / part.divisor)
     scale.flags.writeable = False
     return scale
-
-
-def _facts(parts: dict[str, np.ndarray], score_unit: int) -> dict[str, Any]:
-    turned_up, trump = _one_hot(parts["turned_up"]), _one_hot(parts["trump"])
-    if turned_up is not None:
-        turned_up = LO_BLUKE + turned_up - NUM_RANKS if turned_up >= NUM_RANKS else NUM_RANKS * trump + turned_up
-    size = _one_hot(parts["hand_size"])
-    facts: dict[str, Any] = {
-        "phase": PHASES[_one_hot(parts["phase"])],
-        "turned_up": turned_up,
-        "trump": trump,
-        "hand_size": size + 1,
-        "tricks": parts["tricks"].tolist(),
-        "voids": [np.flatnonzero(row).tolist() for row in parts["voids"]],
-        "scores": (parts["scores"].astype(np.int64) * score_unit + parts["scores_fine"]).tolist(),
-        "hands_left": int(parts["hands_left"][0]),
-    }
-    for name in ("hand", "table", "top_cards", "winning_cards"):
-        facts[name] = np.flatnonzero(parts[name]).tolist()
-    for name in ("played", "other_hands"):
-        if name in parts:
-            facts[name] = [np.flatnonzero(row).tolist() for row in parts[name]]
-    for name in ("bids", "needed"):
-        facts[name] = [_one_hot(row) for row in parts[name]]
-    for name in ("dealer", "leader", "to_act", "winning_seat"):
-        facts[name] = _one_hot(parts[name])
-    return facts
 
 
 def _one_hot(row: np.ndarray) -> Any:

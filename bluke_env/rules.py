@@ -1,59 +1,58 @@
-"""What is being played: seats, schedule of hands, bidding and scoring options."""
+"""What is being played: seats, pack, schedule of hands, bidding and scoring options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
-from bluke_env.cards import NUM_CARDS
+from bluke_env.cards import HI_BLUKE, LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS, mask_of
 from bluke_env.errors import checked_choice, checked_integer
+from bluke_env.schedule import MAX_HANDS, ScheduledHand, checked_schedule, largest_hand, schedule_text
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 15
-MAX_HANDS = 127
-"""So that the hands left fit one entry of the observation."""
+
+BOARD = NUM_CARDS // MIN_PLAYERS
+"""The most tricks a bid can be; bids above it are boards: `BOARD + level`."""
+
+MAX_BOARD_LEVEL = 4
+"""Board, double, triple and quadruple board."""
 
 MAX_POINTS = 30_000
 """A bound on what one seat can win or lose in a match, so that scores fit the observation."""
 
 BLUKE_LEADS = ("none", "trump")
+TEAM_BLUKE_LEADS = ("trump", "high_low")
 
 RULES = np.dtype(
     [
+        ("pack_mask", np.int64),  # the cards of the pack
         ("num_players", np.int8),
+        ("num_cards", np.int8),
+        ("most_cards", np.int8),
         ("min_bid", np.int8),
-        ("bluke_lead_trump", np.int8),
+        ("teams", np.int8),
+        ("bluke_lead_trump", np.int8),  # a Bluke lead asks for trump
+        ("bluke_lead_high_low", np.int8),  # and for the highest or the lowest one
         ("num_hands", np.int16),
         ("points_per_trick", np.int32),
         ("points_per_overtrick", np.int32),
         ("hand_sizes", np.int8, (MAX_HANDS,)),
         ("no_trump", np.int8, (MAX_HANDS,)),
+        ("pack", np.int8, (NUM_CARDS,)),  # its cards, ascending
     ],
     align=True,
 )
 """The facts of `Rules` as compiled code reads them."""
 
 
-class ScheduledHand(NamedTuple):
-    """One hand of a schedule: how many cards each player gets, and whether no card is turned up for trump."""
-
-    cards: int
-    no_trump: bool = False
-
-
-def standard_most_cards(num_players: int) -> int:
-    """Returns the most cards dealt to each of `num_players` players in the standard game."""
-    return min(13, (NUM_CARDS - 1) // num_players)
-
-
-def standard_schedule(num_players: int) -> tuple[ScheduledHand, ...]:
-    """Returns the standard hands: from the most cards down to one and up again."""
-    most = standard_most_cards(num_players)
-    return tuple(ScheduledHand(cards) for cards in (*range(most, 0, -1), *range(2, most + 1)))
+def pack_of(num_suits: int, num_ranks: int) -> tuple[int, ...]:
+    """Returns the card ids of a pack, ascending: the first suits, of each the highest ranks, and both Blukes."""
+    ranks = range(NUM_RANKS - num_ranks, NUM_RANKS)
+    return (*(NUM_RANKS * suit + rank for suit in range(num_suits) for rank in ranks), LO_BLUKE, HI_BLUKE)
 
 
 @dataclass(frozen=True)
@@ -62,30 +61,53 @@ class Rules:
 
     Attributes:
         num_players: Seats at the table, 2 to 15.
-        schedule: The hands of a match, each a number of cards or a pair (cards, no_trump); None, the default,
-            stands for the standard table. A hand that deals the whole pack is always at no trump. It is kept as a
-            tuple of `ScheduledHand`.
+        schedule: The hands of a match: a text (see `bluke_env.schedule`), or a list in which each hand is a number of
+            cards or a pair (cards, no_trump); None, the default, stands for the standard table. A hand that deals the
+            whole pack is always at no trump. It is kept as a tuple of `ScheduledHand`.
         min_bid: The lowest bid, 1, or 0 to let players pass.
-        bluke_lead: "none": a Bluke lead asks for no suit; "trump": it asks for the trump suit.
+        bluke_lead: "none": a Bluke lead asks for no suit; "trump": it asks for the trump suit; "high_low", for teams
+            only: the Hi Bluke asks for everybody's highest trump, the Lo Bluke for the lowest.
         points_per_trick: Points won for each trick bid and made, and lost for each trick bid and missed.
         points_per_overtrick: Points for each trick taken over the bid.
+        teams: Back Alley, seats 0 and 2 against 1 and 3; `Rules.preset("back_alley")` sets what goes with it.
+        num_suits: Suits in the pack, the first ones, 1 to 4.
+        num_ranks: Ranks in each suit, the highest ones, 1 to 13. The Blukes are in every pack.
+        most_cards: The cards that action ids and observations have room for; None, the default, stands for the most
+            of the schedule. `hands_of` keeps it, so that single hands look like those of the match.
     """
 
     num_players: int = 4
-    schedule: Sequence[Any] = None  # type: ignore[assignment]  # None stands for the standard table
+    schedule: Any = None
     min_bid: int = 1
     bluke_lead: str = "none"
     points_per_trick: int = 10
     points_per_overtrick: int = 1
+    teams: bool = False
+    num_suits: int = NUM_SUITS
+    num_ranks: int = NUM_RANKS
+    most_cards: int = None  # type: ignore[assignment]  # None stands for the most of the schedule
 
     def __post_init__(self) -> None:
         self._set("num_players", checked_integer("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS))
+        self._set("num_suits", checked_integer("num_suits", self.num_suits, 1, NUM_SUITS))
+        self._set("num_ranks", checked_integer("num_ranks", self.num_ranks, 1, NUM_RANKS))
         self._set("min_bid", checked_integer("min_bid", self.min_bid, 0, 1))
         self._set("points_per_trick", checked_integer("points_per_trick", self.points_per_trick, 0, 1000))
         self._set("points_per_overtrick", checked_integer("points_per_overtrick", self.points_per_overtrick, 0, 1000))
-        checked_choice("bluke_lead", self.bluke_lead, BLUKE_LEADS)
-        schedule = standard_schedule(self.num_players) if self.schedule is None else self.schedule
-        self._set("schedule", _checked_schedule(schedule, self.num_players))
+        if not isinstance(self.teams, bool):
+            raise ValueError(f"teams is {self.teams!r}, but it must be True or False")
+        if self.teams:
+            self._check_teams()
+        checked_choice("bluke_lead", self.bluke_lead, TEAM_BLUKE_LEADS if self.teams else BLUKE_LEADS)
+        self._check_pack()
+        schedule = "standard" if self.schedule is None else self.schedule
+        self._set("schedule", checked_schedule(schedule, self.num_players, self.num_cards, self.teams))
+        most = max(hand.cards for hand in self.schedule)
+        if self.most_cards is None:
+            self._set("most_cards", most)
+        self._set(
+            "most_cards", checked_integer("most_cards", self.most_cards, most, self.num_cards // self.num_players)
+        )
         if self.most_points > MAX_POINTS:
             raise ValueError(
                 f"a seat could win or lose {self.most_points} points in a match, but at most {MAX_POINTS} can be "
@@ -94,6 +116,23 @@ class Rules:
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def _check_teams(self) -> None:
+        if self.num_players != 4:
+            raise ValueError(f"teams are two pairs of partners, so num_players must be 4, but it is {self.num_players}")
+        if self.min_bid != 0:
+            raise ValueError(
+                "min_bid is 1, but with teams it must be 0, since a partner may have bid all the tricks: "
+                'start from Rules.preset("back_alley")'
+            )
+
+    def _check_pack(self) -> None:
+        if largest_hand(self.num_players, self.num_cards, self.teams) < 1:
+            who = f"{self.num_players} players{' in teams' if self.teams else ''}"
+            raise ValueError(
+                f"{self.num_suits} suits of {self.num_ranks} ranks and the Blukes are {self.num_cards} cards, too few "
+                f"for {who}: take more suits or ranks, or fewer players"
+            )
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Rules:
@@ -122,7 +161,7 @@ class Rules:
     def to_dict(self) -> dict[str, Any]:
         """Returns the rules as plain numbers, strings and lists, fit for JSON."""
         data = asdict(self)
-        data["schedule"] = [[hand.cards, hand.no_trump] for hand in self.schedule]
+        data["schedule"] = [list(hand) for hand in self.schedule]
         return data
 
     @property
@@ -131,19 +170,46 @@ class Rules:
         return len(self.schedule)
 
     @property
-    def most_cards(self) -> int:
-        """The most cards any hand of the schedule deals to a player."""
-        return max(hand.cards for hand in self.schedule)
+    def schedule_text(self) -> str:
+        """The schedule as text, for example `13-1-13`."""
+        return schedule_text(self.schedule)
+
+    @property
+    def num_cards(self) -> int:
+        """Cards in the pack."""
+        return self.num_suits * self.num_ranks + 2
+
+    @cached_property
+    def cards(self) -> tuple[int, ...]:
+        """The card ids of the pack, ascending."""
+        return pack_of(self.num_suits, self.num_ranks)
+
+    @property
+    def sides(self) -> tuple[tuple[int, ...], ...]:
+        """The seats that play together: the two pairs of partners, or every seat for itself."""
+        return ((0, 2), (1, 3)) if self.teams else tuple((seat,) for seat in range(self.num_players))
+
+    @property
+    def board_levels(self) -> int:
+        """How many levels of board may be bid, 0 where the rules have none."""
+        return MAX_BOARD_LEVEL if self.teams else 0
+
+    @property
+    def num_actions(self) -> int:
+        """Size of the action space: 54 cards, the bids from 0 to the most cards, the board levels."""
+        return NUM_CARDS + self.most_cards + 1 + self.board_levels
 
     @property
     def most_points(self) -> int:
         """A bound on the absolute total of a seat over a match."""
-        per_trick = max(self.points_per_trick, self.points_per_overtrick)
+        per_trick = max(self.points_per_trick << self.board_levels, self.points_per_overtrick)
         return per_trick * sum(hand.cards for hand in self.schedule)
 
     def hands_of(self, cards: int, no_trump: bool = False) -> Rules:
         """Returns the same rules for a match of one hand of `cards` cards."""
-        return replace(self, schedule=(ScheduledHand(cards, no_trump),))
+        cards = checked_integer("the number of cards of hand 0", cards, 1, self.num_cards // self.num_players)
+        hand = ScheduledHand(cards, no_trump)
+        return replace(self, schedule=(hand,), most_cards=max(self.most_cards, cards))
 
     def record(self) -> np.ndarray:
         """Returns the rules as a read-only array of one `RULES` record, the form compiled code takes."""
@@ -161,36 +227,31 @@ def checked_rules(rules: Any) -> Rules:
     return rules
 
 
-PRESETS: dict[str, dict[str, Any]] = {"bluke": {}}
+PRESETS: dict[str, dict[str, Any]] = {
+    "bluke": {},
+    "back_alley": {"teams": True, "min_bid": 0, "bluke_lead": "high_low", "points_per_trick": 5},
+    "mini": {"num_players": 2, "num_suits": 2, "num_ranks": 4, "schedule": "3"},
+    "micro": {"num_players": 2, "num_suits": 2, "num_ranks": 3, "schedule": "2"},
+}
+"""The named games, as what they change in `Rules()`."""
 
 
 @lru_cache(maxsize=256)
 def _record(rules: Rules) -> np.ndarray:
     record = np.zeros(1, RULES)
+    record["pack_mask"] = mask_of(rules.cards)
     record["num_players"] = rules.num_players
+    record["num_cards"] = rules.num_cards
+    record["most_cards"] = rules.most_cards
     record["min_bid"] = rules.min_bid
-    record["bluke_lead_trump"] = rules.bluke_lead == "trump"
+    record["teams"] = rules.teams
+    record["bluke_lead_trump"] = rules.bluke_lead != "none"
+    record["bluke_lead_high_low"] = rules.bluke_lead == "high_low"
     record["num_hands"] = rules.num_hands
     record["points_per_trick"] = rules.points_per_trick
     record["points_per_overtrick"] = rules.points_per_overtrick
     record["hand_sizes"][0, : rules.num_hands] = [hand.cards for hand in rules.schedule]
     record["no_trump"][0, : rules.num_hands] = [hand.no_trump for hand in rules.schedule]
+    record["pack"][0, : rules.num_cards] = rules.cards
     record.flags.writeable = False
     return record
-
-
-def _checked_schedule(schedule: Any, num_players: int) -> tuple[ScheduledHand, ...]:
-    if isinstance(schedule, str) or not isinstance(schedule, Sequence | np.ndarray):
-        raise ValueError(f"schedule is {schedule!r}, but it must be a list of hands: (cards, no_trump) or cards alone")
-    hands = tuple(_checked_hand(index, hand, num_players) for index, hand in enumerate(schedule))
-    if not 1 <= len(hands) <= MAX_HANDS:
-        raise ValueError(f"the schedule has {len(hands)} hands, but a match has from 1 to {MAX_HANDS}")
-    return hands
-
-
-def _checked_hand(index: int, hand: Any, num_players: int) -> ScheduledHand:
-    cards, no_trump = hand if isinstance(hand, tuple | list) and len(hand) == 2 else (hand, False)
-    cards = checked_integer(f"the number of cards of hand {index}", cards, 1, NUM_CARDS // num_players)
-    if not isinstance(no_trump, bool | np.bool_):
-        raise ValueError(f"no_trump of hand {index} is {no_trump!r}, but it must be True or False")
-    return ScheduledHand(cards, bool(no_trump) or cards * num_players == NUM_CARDS)

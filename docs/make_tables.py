@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 from bluke_env import ObservationLayout, Rules
-from bluke_env.actions import bid_action
+from bluke_env.actions import bid_action, bid_text
 from bluke_env.cards import HI_BLUKE, LO_BLUKE, NUM_RANKS, NUM_SUITS, SUIT_NAMES, card_text
 from bluke_env.observation import OBSERVATION_VERSION
-from bluke_env.rules import MAX_PLAYERS, MIN_PLAYERS
+from bluke_env.rules import BOARD, MAX_BOARD_LEVEL, MAX_PLAYERS, MIN_PLAYERS
 
 PAGE = Path(__file__).parent / "observation.md"
 
@@ -43,25 +43,37 @@ An observation is one vector of fixed length that holds everything a seat has a 
 
 - It is ego-centric: seats are counted from the seat that looks, 0 itself, 1 the seat to its left and so on around the
   table. So the same situation looks the same from every chair, and one network can play all seats.
-- Its length depends only on the number of seats and the most cards of the schedule, not on the phase, the dealer or
-  the size of the hand in play.
+- Its length depends only on the number of seats, the most cards of the schedule (`Rules.most_cards`), the pack, and
+  whether it is Back Alley; not on the phase, the dealer or the size of the hand in play.
 - `BatchGame` and `Game.observe` write it as **int8**. The PettingZoo environment gives it as **float32 in [-1, 1]**:
   `vector * layout.scale`, where each entry is divided by the number in the table below. Almost all entries are 0 or 1.
-- Cards are numbered `13 * suit + rank`, with the suits {suits} and the ranks {ranks};
-  {lo} is the Lo Bluke and {hi} the Hi Bluke. A slice of 54 entries has one entry for every card.
+- Cards are numbered `13 * suit + rank`, with the suits {suits} and the ranks
+  {ranks}; {lo} is the Lo Bluke and {hi} the Hi Bluke. A slice of 54 entries has one entry for every card.
 - A layout may be wider than the game (`BatchGame(layout=...)`), so that one network serves games of several sizes:
-  absent seats, and bids that cannot be made, stay zero.
+  absent seats and cards, and bids that cannot be made, stay zero.
 
 This is version {version} of the observation; the number is raised when the meaning of any entry changes.
 
-The table is for 4 players and the standard schedule: {size} entries. `other_hands` is not part of the observation. It
-follows it in the perfect-information **state** ({state_size} entries, for centralised critics), from `Game.state`,
-`BatchGame.states` and the environment's `state()`.
+The table is for Bluke with 4 players and the standard schedule: {size} entries. `other_hands` is not part of the
+observation. It follows it in the perfect-information **state** ({state_size} entries, for centralised critics), from
+`Game.state`, `BatchGame.states` and the environment's `state()`.
 
 {slices}
 
 A match score takes two entries, so that it is exact: `scores` in steps of {score_unit} points (the step depends on the
 rules: `layout.score_unit`), and in `scores_fine` the points that are missing or too many.
+
+### Other games
+{others}
+
+- **Small packs** shrink the vector. A set of cards has one entry for each card of the pack, each suit's ranks ascending
+  and then the Blukes; `layout.card_ids` is the card id of each, for `mini` {mini_ids}. Where suits
+  or ranks are counted there are as many entries as the pack has. Actions and masks do not shrink.
+- **Back Alley** has more. In `bids` board, double, triple and quadruple board follow the numbers of tricks. `needed` is
+  what each seat's side needs for all that it has bid so far. In `voids` the Bloopers are trumps. While bidding,
+  `leader` is who would lead as things stand: the highest bidder so far. Two slices come at the end:
+  `trump_broken`, {trump_broken}, and
+  `exchanged`, {exchanged}; which card it took shows in its own `hand` alone.
 
 ### Reading a vector
 `layout.slice(name)` is the place of a slice, and `layout.decode(vector)` turns a whole observation or state, int8 or
@@ -86,7 +98,9 @@ Bids and Blukes keep their numbers. Records, bots and rendering speak of the rea
 `BatchGame.relabel_actions` turns real cards into labels.
 
 ## Actions
-One numbering serves both phases and all seats.
+One numbering serves both phases, all seats and all packs. In it m is `rules.most_cards`, the room that there is for
+bids: {most} in the standard game for four, so that the boards of Back Alley are {first_board} to {last_board}.
+`bluke_env.actions.action_text(action, rules.most_cards)` puts an action into words.
 
 | action | meaning |
 |---|---|
@@ -102,14 +116,15 @@ One numbering serves both phases and all seats.
 - An action that is 0 in the mask is refused with `IllegalAction`, which names the legal ones, and changes nothing.
 
 ## Sizes
-For the standard schedule:
+Bluke with the standard schedule, and the other presets:
 
 | players | hands | most cards | observation | state | actions |
 |---|---|---|---|---|---|
 {sizes}
 
-For n seats and hands of up to c cards an observation has `239 + 67 n + c + 2 n c` entries, and there are `55 + c`
-actions.
+For n seats, hands of up to c cards, and a pack of s suits of r ranks, p = s r + 2 cards in all, an observation has
+`6 + 4 p + s + r + c + n (9 + p + s + 2 c)` entries (with the whole pack `239 + 67 n + c + 2 n c`), in Back Alley 21
+more. A state has `(n - 1) p` more than an observation. There are `55 + c` actions, in Back Alley `59 + c`.
 """
 
 
@@ -121,15 +136,38 @@ def actions_table() -> str:
         for suit in range(NUM_SUITS)
     ]
     rows += [f"| {card} | play the {name} Bluke: `{card_text(card)}` |" for card, name in ((52, "Lo"), (53, "Hi"))]
-    rows.append(f"| {bid_action(0)} + b | bid b tricks, from 0 (where `min_bid=0`) to the most cards of the schedule |")
+    rows += [
+        f"| {bid_action(0)} + b | bid b tricks, from 0 (where `min_bid=0`) to m |",
+        *(
+            f"| {bid_action(0)} + m + {level} | in Back Alley: bid {bid_text(BOARD + level)} |"
+            for level in range(1, MAX_BOARD_LEVEL + 1)
+        ),
+    ]
+    return "\n".join(rows)
+
+
+def others_table() -> str:
+    """Returns a table of the slices of games that are laid out differently."""
+    layouts = {name: ObservationLayout.of(Rules.preset(name)) for name in ("back_alley", "mini")}
+    heads = [f"`{name}`: start, stop | shape" for name in layouts]
+    rows = ["| slice | " + " | ".join(heads) + " |", "|---|" + "---|---|" * len(layouts)]
+    for name in layouts["back_alley"].state_slices:
+        cells = [f"`{name}`"]
+        for part in (layout.state_slices.get(name) for layout in layouts.values()):
+            shape = "" if part is None else " × ".join(map(str, part.shape))
+            cells += ["", ""] if part is None else [f"{part.start}, {part.stop}", shape]
+        rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 
 def sizes_table() -> str:
-    """Returns the rows of the table of sizes, one for every number of players."""
+    """Returns the rows of the table of sizes: every number of players, then the presets that differ."""
+    games = {str(players): Rules(num_players=players) for players in range(MIN_PLAYERS, MAX_PLAYERS + 1)}
+    games |= {
+        f"`{name}`: {Rules.preset(name).num_players}": Rules.preset(name) for name in ("back_alley", "mini", "micro")
+    }
     rows = []
-    for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
-        rules = Rules(num_players=players)
+    for players, rules in games.items():
         layout = ObservationLayout.of(rules)
         columns = players, rules.num_hands, rules.most_cards, layout.size, layout.state_size, layout.num_actions
         rows.append("| " + " | ".join(map(str, columns)) + " |")
@@ -138,7 +176,7 @@ def sizes_table() -> str:
 
 def page() -> str:
     """Returns the whole page."""
-    layout = ObservationLayout.of(Rules())
+    layout, back_alley = ObservationLayout.of(Rules()), ObservationLayout.of(Rules.preset("back_alley"))
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(EXAMPLE, {})
@@ -152,6 +190,13 @@ def page() -> str:
         state_size=layout.state_size,
         score_unit=layout.score_unit,
         slices=layout.table(),
+        others=others_table(),
+        mini_ids=" ".join(map(str, ObservationLayout.of(Rules.preset("mini")).card_ids)),
+        trump_broken=back_alley.slices["trump_broken"].meaning,
+        exchanged=back_alley.slices["exchanged"].meaning,
+        most=layout.most_cards,
+        first_board=bid_action(BOARD + 1, layout.most_cards),
+        last_board=back_alley.num_actions - 1,
         example=EXAMPLE,
         output=output.getvalue(),
         actions=actions_table(),

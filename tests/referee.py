@@ -1,18 +1,27 @@
 """A plain referee of standard Bluke, written from the rules page alone.
 
 It shares no code with the engine it judges, not even the numbering of cards: a card is its text (`"AS"`,
-`"TD"`, `"LB"`, `"HB"`), a suit its letter, no trump is `None`, a bid an int.
+`"TD"`, `"LB"`, `"HB"`), a suit its letter, no trump is `None`, a bid an int or, in Back Alley, a board.
 """
 
 from collections.abc import Sequence
 
 RANKS = "23456789TJQKA"
 SUITS = "CDHS"
-PACK = (*(rank + suit for suit in SUITS for rank in RANKS), "LB", "HB")
+
+
+def pack_of(num_suits: int, num_ranks: int) -> tuple[str, ...]:
+    """The highest ranks of the first suits, and both Blukes."""
+    return (*(rank + suit for suit in SUITS[:num_suits] for rank in RANKS[-num_ranks:]), "LB", "HB")
+
+
+PACK = pack_of(4, 13)
 
 MOST_CARDS = {2: 13, 3: 13, 4: 13, 5: 10, 6: 8, 7: 7, 8: 6, 9: 5, 10: 5, 11: 4, 12: 4, 13: 4, 14: 3, 15: 3}
 
-Action = int | str
+Board = tuple[str, int]  # ("board", level), a bid for every trick that only Back Alley knows
+Bid = int | Board
+Action = Bid | str
 Schedule = list[tuple[int, bool]]
 Trick = list[tuple[int, str]]
 
@@ -79,14 +88,18 @@ class Referee:
         phase: "deal", "bid", "play" or "over".
         seat: who is to act, None in the phases "deal" and "over".
         hand_number: 0-based, -1 before the first deal.
-        hands: the cards still held; `hands_dealt` as they were dealt.
+        hands: the cards still held; `full_hands` those held while bidding.
+        exchanged: the seat that exchanged a card after the deal, `drawn` what it drew (only in Back Alley).
         trick: (seat, card) pairs of the trick being played; `played` those of the whole hand.
-        leader: who leads, or has led, the trick being played.
+        leader: who leads, or has led, the trick being played; `first_leader` the same of the hand's first trick.
+        trump_broken: whether trump has been played to another suit's trick (only in Back Alley).
         bids, tricks: of the hand; a bid not yet made is None.
         points: of the hand, None until it has ended.
         scores: running totals.
         winners: the seats that share the highest total once the match is over, None before.
     """
+
+    bluke_leads: tuple[str, ...] = ("none", "trump")
 
     def __init__(
         self,
@@ -98,14 +111,17 @@ class Referee:
         bluke_lead: str = "none",
         points_per_trick: int = 10,
         points_per_overtrick: int = 1,
+        num_suits: int = 4,
+        num_ranks: int = 13,
     ) -> None:
+        self.pack = pack_of(num_suits, num_ranks)
         if not 2 <= num_players <= 15:
             raise ValueError(f"2 to 15 can play, not {num_players}")
-        if not schedule or any(not 1 <= cards <= len(PACK) // num_players for cards, _ in schedule):
+        if not schedule or any(not 1 <= cards <= len(self.pack) // num_players for cards, _ in schedule):
             raise ValueError(f"the hands of {schedule} do not all fit the pack")
         if not 0 <= first_dealer < num_players:
             raise ValueError(f"no seat {first_dealer} to deal")
-        if min_bid not in (0, 1) or bluke_lead not in ("none", "trump"):
+        if min_bid not in (0, 1) or bluke_lead not in self.bluke_leads:
             raise ValueError(f"unknown option {min_bid} or {bluke_lead}")
         self.num_players = num_players
         self.schedule = schedule
@@ -120,13 +136,17 @@ class Referee:
         self.hand_size = 0
         self.seat: int | None = None
         self.leader: int | None = None
+        self.first_leader: int | None = None
         self.turned_up: str | None = None
         self.trump: str | None = None
         self.hands: list[list[str]] = []
-        self.hands_dealt: list[list[str]] = []
+        self.full_hands: list[list[str]] = []
+        self.exchanged: int | None = None
+        self.drawn: str | None = None
         self.trick: Trick = []
         self.played: Trick = []
-        self.bids: list[int | None] = [None] * num_players
+        self.trump_broken = False
+        self.bids: list[Bid | None] = [None] * num_players
         self.tricks = [0] * num_players
         self.points: list[int] | None = None
         self.scores = [0] * num_players
@@ -145,7 +165,7 @@ class Referee:
         self.turned_up = turned_up
         self.trump = suit_of(turned_up) if turned_up else None
         self.hands = [list(hand) for hand in hands]
-        self.hands_dealt = [list(hand) for hand in hands]
+        self.full_hands = [list(hand) for hand in hands]
         self.trick = []
         self.played = []
         self.bids = [None] * self.num_players
@@ -156,10 +176,22 @@ class Referee:
     def legal(self) -> list[Action]:
         """The bids or cards that the seat to act may choose from."""
         if self.phase == "bid":
-            return list(range(self.min_bid, self.hand_size + 1))
-        if self.phase == "play" and self.seat is not None:
-            return list(playable(self.hands[self.seat], self.trick, self.trump, self.bluke_lead))
+            return list(self._legal_bids())
+        if self.phase == "play":
+            return list(self._legal_cards())
         return []
+
+    def _legal_bids(self) -> list[Bid]:
+        return list(range(self.min_bid, self.hand_size + 1))
+
+    def _legal_cards(self) -> list[str]:
+        return playable(self.hand, self.trick, self.trump, self.bluke_lead)
+
+    @property
+    def hand(self) -> list[str]:
+        """The cards held by the seat to act."""
+        assert self.seat is not None
+        return self.hands[self.seat]
 
     def act(self, action: Action) -> None:
         """Bid or play for the seat to act; what is not legal is a ValueError."""
@@ -170,16 +202,18 @@ class Referee:
         else:
             self._bid(action)
 
-    def _bid(self, bid: int) -> None:
+    def _bid(self, bid: Bid) -> None:
         assert self.seat is not None
         self.bids[self.seat] = bid
         if self.seat == self.dealer:
             self.phase = "play"
-        self.seat = self._left_of(self.seat)
+            self.seat = self.first_leader = self.leader
+        else:
+            self.seat = self._left_of(self.seat)
 
     def _play(self, card: str) -> None:
         assert self.seat is not None
-        self.hands[self.seat].remove(card)
+        self.hand.remove(card)
         self.trick.append((self.seat, card))
         self.played.append((self.seat, card))
         if len(self.trick) < self.num_players:
@@ -193,17 +227,20 @@ class Referee:
             self._score()
 
     def _score(self) -> None:
-        self.points = [
-            hand_points(bid, tricks, self.points_per_trick, self.points_per_overtrick)
-            for bid, tricks in zip(self.bids, self.tricks, strict=True)
-            if bid is not None
-        ]
+        self.points = self._points()
         self.scores = [total + points for total, points in zip(self.scores, self.points, strict=True)]
         self.leader = self.seat = None
         self.phase = "deal"
         if self.hand_number + 1 == len(self.schedule):
             self.phase = "over"
             self.winners = [seat for seat, total in enumerate(self.scores) if total == max(self.scores)]
+
+    def _points(self) -> list[int]:
+        return [
+            hand_points(bid, tricks, self.points_per_trick, self.points_per_overtrick)
+            for bid, tricks in zip(self.bids, self.tricks, strict=True)
+            if isinstance(bid, int)
+        ]
 
     def _left_of(self, seat: int) -> int:
         return (seat + 1) % self.num_players
@@ -212,8 +249,8 @@ class Referee:
         if [len(hand) for hand in hands] != [size] * self.num_players:
             raise ValueError(f"{self.num_players} hands of {size} are due, not {hands}")
         shown = [card for hand in hands for card in hand] + ([turned_up] if turned_up else [])
-        if len(set(shown)) < len(shown) or not set(shown) <= set(PACK):
+        if len(set(shown)) < len(shown) or not set(shown) <= set(self.pack):
             raise ValueError(f"not distinct cards of the pack: {shown}")
-        turns_up = not no_trump and self.num_players * size < len(PACK)
+        turns_up = not no_trump and self.num_players * size < len(self.pack)
         if turns_up != (turned_up is not None):
             raise ValueError(f"a card is {'' if turns_up else 'not '}to be turned up, not {turned_up}")

@@ -17,6 +17,7 @@ from pettingzoo.utils.wrappers import (
     OrderEnforcingWrapper,
     TerminateIllegalWrapper,
 )
+from variants import VARIANTS, with_variants
 
 from bluke_env import IllegalAction, Rules, bluke_v0
 
@@ -44,6 +45,9 @@ DICT_WARNINGS = (
         {"suit_order": "canonical", "min_bid": 0, "bluke_lead": "trump"},
         {"hand_size": 5, "reward": "margin"},
         {"num_players": 3, "reward": "win"},
+        *({"rules": rules} for rules in VARIANTS.values()),
+        {"rules": Rules.preset("back_alley"), "suit_order": "canonical", "reward": "margin"},
+        {"num_players": 2, "schedule": "extended"},
     ],
 )
 def test_api(options: dict[str, Any]) -> None:
@@ -54,14 +58,17 @@ def test_api(options: dict[str, Any]) -> None:
         api_test(bluke_v0.env(**options), num_cycles=2000)
 
 
-@pytest.mark.parametrize("seats", SEATS)
-def test_same_seed_same_match(seats: int) -> None:
-    seed_test(lambda: bluke_v0.env(num_players=seats), num_cycles=300)
+rules_to_try = pytest.mark.parametrize("rules", [*(Rules(num_players=seats) for seats in SEATS), *with_variants()])
 
 
-@pytest.mark.parametrize("seats", SEATS)
-def test_spaces(seats: int) -> None:
-    env = bluke_v0.env(num_players=seats)
+@rules_to_try
+def test_same_seed_same_match(rules: Rules) -> None:
+    seed_test(lambda: bluke_v0.env(rules), num_cycles=300)
+
+
+@rules_to_try
+def test_spaces(rules: Rules) -> None:
+    env = bluke_v0.env(rules)
     observation_space, action_space = env.observation_space("player_0"), env.action_space("player_0")
     check_observation_space(observation_space)
     check_action_space(action_space)
@@ -70,6 +77,7 @@ def test_spaces(seats: int) -> None:
         assert env.action_space(agent) is action_space
     assert observation_space["observation"].shape == (env.layout.size,)
     assert action_space == gymnasium.spaces.Discrete(env.layout.num_actions)
+    assert env.layout.num_actions == rules.num_actions
     for _, observation, action in decisions(env, seed=3):
         check_obs(observation, observation_space, "last")
         assert action in action_space
@@ -321,8 +329,9 @@ def test_writing_into_what_was_handed_out_changes_nothing() -> None:
 # Infos.
 
 
-def test_infos_hold_numbers_under_the_same_keys() -> None:
-    env = bluke_v0.env(num_players=3)
+@pytest.mark.parametrize("rules", [Rules(num_players=3), VARIANTS["back_alley"], VARIANTS["mini"]])
+def test_infos_hold_numbers_under_the_same_keys(rules: Rules) -> None:
+    env = bluke_v0.env(rules)
     keys = {"hand_number", "hand_size", "bid", "tricks", "score"}
     for agent, _, _ in decisions(env, seed=1):
         info = env.last()[4]

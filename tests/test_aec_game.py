@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from aec_play import decisions, in_mid_trick, run
+from back_alley_referee import may_be_led, may_follow
 from referee import PACK, playable
+from variants import with_variants
 
 from bluke_env import BatchGame, Game, IllegalAction, Rules, bluke_v0
+from bluke_env.actions import BOARD
 
 SEATS = (2, 3, 4, 6, 15)
 FIRST_BID = 54
@@ -119,11 +122,17 @@ def test_single_hands(cards: int) -> None:
 # Masks and illegal actions.
 
 
-@pytest.mark.parametrize("seats", range(2, 16))
-def test_masks(seats: int) -> None:
-    options = {"num_players": seats, "min_bid": seats % 2, "bluke_lead": ("none", "trump")[seats % 2]}
-    env = bluke_v0.env(**options)
-    env.action_space("player_0").seed(seats)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(Rules(num_players=seats, bluke_lead="trump") for seats in range(3, 16, 2)),
+        *(Rules(num_players=seats, min_bid=0) for seats in range(2, 16, 2)),
+        *with_variants(),
+    ],
+)
+def test_masks(rules: Rules) -> None:
+    env = bluke_v0.env(rules)
+    env.action_space("player_0").seed(rules.num_players)
     for seed in range(4):
         env.reset(seed=seed)
         while not any(env.terminations.values()):
@@ -137,13 +146,25 @@ def test_masks(seats: int) -> None:
 
 
 def expected_actions(game: Game) -> list[int]:
-    """The legal actions by the plain referee."""
+    """The legal actions by the plain referees."""
+    rules, seat = game.rules, game.current_player or 0
+    partners_bid = game.bids[(seat + 2) % 4] if rules.teams else None
     if game.phase == 0:
-        return [FIRST_BID + tricks for tricks in range(game.rules.min_bid, game.hand_size + 1)]
-    hand = [PACK[card] for card in game.hands[game.current_player or 0]]
+        left = 0 if partners_bid is not None and partners_bid > BOARD else game.hand_size - (partners_bid or 0)
+        bids = [FIRST_BID + tricks for tricks in range(rules.min_bid, left + 1)]
+        boards = sum(bid is not None and bid > BOARD for bid in game.bids)
+        return [*bids, FIRST_BID + rules.most_cards + boards + 1] if rules.teams else bids
+    hand = [PACK[card] for card in game.hands[seat]]
     trick = [(seat, PACK[card]) for seat, card in game.trick]
     trump = None if game.trump is None else "CDHS"[game.trump]
-    return sorted(PACK.index(card) for card in playable(hand, trick, trump, game.rules.bluke_lead))
+    if not rules.teams:
+        cards = playable(hand, trick, trump, rules.bluke_lead)
+    elif trick:
+        cards = may_follow(hand, trick[0][1], trump, rules.bluke_lead)
+    else:
+        board = max(game.bids[seat] or 0, partners_bid or 0) > BOARD
+        cards = may_be_led(hand, trump, may_lead_trump=game.trump_broken or board)
+    return sorted(PACK.index(card) for card in cards)
 
 
 @pytest.mark.parametrize("seats", [2, 4, 7, 15])

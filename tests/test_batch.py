@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tables import ALL_SEATS, FIRST_BID, rules_for
+from variants import with_variants
 
 from bluke_env import BatchGame, Game, IllegalAction, ObservationLayout, Phase, Rules
 from bluke_env.batch import derive_seed
@@ -70,10 +71,10 @@ def real_action(batch: BatchGame, index: int, game: Game, action: int) -> int:
 
 
 @pytest.mark.parametrize("order", ["fixed", "canonical"])
-@pytest.mark.parametrize("seats", ALL_SEATS)
-def test_plays_what_game_plays(seats: int, order: str) -> None:
+@pytest.mark.parametrize("rules", [*(short_rules(seats) for seats in ALL_SEATS), *with_variants()])
+def test_plays_what_game_plays(rules: Rules, order: str) -> None:
     """Through two matches of every slot and into a third."""
-    rules, n = short_rules(seats), 3
+    n, seats = 3, rules.num_players
     batch = BatchGame(rules, n, seed=5, suit_order=order)
     games = [Game(rules, 5, number=number) for number in range(n)]
     numbers = list(range(n))
@@ -138,9 +139,11 @@ def test_c12_the_last_position_of_a_match_can_still_be_seen() -> None:
 
 
 @pytest.mark.parametrize("cards", [1, 5, 8])
-@pytest.mark.parametrize("seats", [2, 4, 6])
-def test_hands_of_one_size_stay_in_lockstep(seats: int, cards: int) -> None:
-    rules = Rules(num_players=seats, min_bid=0)
+@pytest.mark.parametrize(
+    "rules", [*(Rules(num_players=seats, min_bid=0) for seats in (2, 4, 6)), Rules.preset("back_alley")]
+)
+def test_hands_of_one_size_stay_in_lockstep(rules: Rules, cards: int) -> None:
+    seats = rules.num_players
     batch = BatchGame.hands_of(rules, cards, 5, seed=2)
     assert batch.layout == ObservationLayout.of(rules)
     assert batch.rules == rules.hands_of(cards)

@@ -9,11 +9,11 @@ import pytest
 from tiny_runs import TINY, python, without
 
 from benchmarks import timing
-from benchmarks.engine import AEC, BATCH, COMPARED_WITH, PLAYOUTS
+from benchmarks.engine import AEC, BATCH, COMPARED_WITH, PLAYOUTS, TEAM_PLAYOUTS
 from benchmarks.peers import PEERS
 
 QUICK = ("--seconds", 0.05, "--repeats", 1)
-OURS = {PLAYOUTS, BATCH, f"{BATCH}, canonical suits", AEC}
+OURS = {PLAYOUTS, TEAM_PLAYOUTS, BATCH, f"{BATCH}, canonical suits", AEC}
 NEEDS = {name: "pyspiel" if name.startswith("OpenSpiel") else "pygame" for name in PEERS}
 INSTALLED = {name for name, package in NEEDS.items() if importlib.util.find_spec(package)}
 

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from variants import every_variant, with_variants
 
 from bluke_env import Agent, BatchGame, Deal, Game, Rules, Turn, bots
 from bluke_env.actions import bid_action
 from bluke_env.cards import FULL_PACK, HI_BLUKE, LO_BLUKE, NUM_CARDS, NUM_RANKS, parse_card, parse_cards
 from bluke_env.engine.batch import views_all
 from bluke_env.engine.state import BID, GAME, NONE
+from bluke_env.rules import BOARD
 
 QUICK = ("random", "rule:worlds=4")
 
@@ -26,7 +28,7 @@ def turns_of(batch: BatchGame, rows: np.ndarray) -> Turn:
 
 
 def play(rules: Rules, agents: list[Agent], num_games: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Plays matches of one hand with one agent a seat: points, bids and tricks, each [n, players]."""
+    """Plays matches with one agent a seat: scores, bids and tricks of the last hand, each [n, players]."""
     batch = BatchGame(rules, num_games, seed, autoreset=False)
     while not batch.is_over.all():
         actions = np.zeros(num_games, np.int64)
@@ -58,6 +60,10 @@ MIXED = [
     Rules(num_players=6, schedule=[(9, True), 5], min_bid=0),
     Rules(num_players=15, schedule=[3, 1], min_bid=0, points_per_trick=3, points_per_overtrick=5),
 ]
+
+mixed_rules = pytest.mark.parametrize(
+    "rules", [*(pytest.param(rules, id=f"{rules.num_players}p") for rules in MIXED), *with_variants()]
+)
 
 
 # Names.
@@ -129,6 +135,16 @@ def test_bots_act_legally_with_all_options(seats: int) -> None:
             assert (points != 0).any()
 
 
+@every_variant
+def test_bots_play_every_variant_legally(rules: Rules) -> None:
+    """Whole matches; partners are different bots."""
+    table = [bots.make(QUICK[seat // 2 % 2]) for seat in range(rules.num_players)]
+    points, bids, tricks = play(rules, table, 8, seed=3)
+    assert (tricks.sum(1) == rules.schedule[-1].cards).all()
+    assert (bids >= rules.min_bid).all()
+    assert (points != 0).any()
+
+
 def test_whole_matches() -> None:
     rules = Rules(num_players=5)
     bot = bots.make("rule:worlds=1")
@@ -142,7 +158,7 @@ def test_whole_matches() -> None:
 
 
 @pytest.mark.parametrize("spec", QUICK)
-@pytest.mark.parametrize("rules", MIXED, ids=lambda rules: f"{rules.num_players}p")
+@mixed_rules
 def test_actions_do_not_depend_on_the_batch_or_the_order_or_the_past(spec: str, rules: Rules) -> None:
     together, alone = bots.make(spec), bots.make(spec)
     together.reset(24, 9)
@@ -205,7 +221,7 @@ def test_random_chooses_uniformly_and_anew_for_every_game_and_decision() -> None
 
 
 @pytest.mark.parametrize("spec", QUICK)
-@pytest.mark.parametrize("rules", MIXED, ids=lambda rules: f"{rules.num_players}p")
+@mixed_rules
 def test_hidden_cards_change_nothing(spec: str, rules: Rules) -> None:
     """Not even when they are put back into the views, which hold none."""
     bot = bots.make(spec)
@@ -217,10 +233,11 @@ def test_hidden_cards_change_nothing(spec: str, rules: Rules) -> None:
         views["hands"] = rng.integers(0, FULL_PACK, views["hands"].shape)
         views["hands"][np.arange(len(views)), turn.seats] = own
         views["key"] = rng.integers(0, 1 << 63, len(views))
+        views["drawn"] = np.where(views["exchanged"] == turn.seats, views["drawn"], rng.integers(0, 54, len(views)))
         assert (bot.act(Turn(rules, views, turn.seats, turn.games)) == actions).all()
 
 
-@pytest.mark.parametrize("rules", MIXED, ids=lambda rules: f"{rules.num_players}p")
+@mixed_rules
 def test_rule_plays_the_same_from_every_seat(rules: Rules) -> None:
     """Everything at the table moved by some seats: the same decisions."""
     bot = bots.make("rule:worlds=4")
@@ -230,7 +247,7 @@ def test_rule_plays_the_same_from_every_seat(rules: Rules) -> None:
         shift = 1 + number % (players - 1)
         for name in ("hands", "played", "scores", "bids", "tricks", "voids"):
             moved[name][:, :players] = np.roll(moved[name][:, :players], shift, axis=1)
-        for name in ("seat", "dealer", "leader", "best_seat"):
+        for name in ("seat", "dealer", "leader", "best_seat", "exchanged"):
             moved[name] = np.where(moved[name] == NONE, NONE, (moved[name] + shift) % players)
         assert (bot.act(Turn(rules, moved, moved["seat"].copy(), turn.games)) == bot.act(turn)).all()
 
@@ -272,6 +289,19 @@ def test_rule_bids_what_it_surely_takes(dealer: int, worlds: int, cards: str, tu
 def test_rule_passes_when_it_surely_takes_nothing(dealer: int) -> None:
     game = until_seat_0(hand_of("2D", 4, dealer, "2C", min_bid=0))  # another seat leads
     assert bots.make("rule").act(turn_of(game)) == bid_action(0)
+
+
+@pytest.mark.parametrize("dealer", range(4))
+@pytest.mark.parametrize("said", [0, 1, BOARD + 1])
+def test_rule_bids_board_when_it_surely_takes_every_trick(dealer: int, said: int) -> None:
+    """As high a board as it may, whatever the others have bid before."""
+    game = hand_of("AC KC QC LB HB", 4, dealer, "2C", teams=True, min_bid=0, bluke_lead="trump")
+    level = 1
+    while game.current_player != 0:
+        bid = said if said != BOARD + 1 or level == 1 else 0
+        level += bid > BOARD
+        game.apply_action(bid_action(bid, game.rules.most_cards))
+    assert bots.make("rule").act(turn_of(game)) == bid_action(BOARD + level, game.rules.most_cards)
 
 
 @pytest.mark.parametrize("leads", [True, False])

@@ -157,6 +157,15 @@ def test_networks_for_other_numbers_of_players_are_not_seated_together(
         assert f"{saved} plays at tables of 4 players, but this table has 3" in sentence
 
 
+def test_a_network_for_bluke_is_not_seated_at_back_alley(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([str(saved)], ["rule", "--against", str(saved)]):
+        with pytest.raises(SystemExit) as ended:
+            evaluate.main([*arguments, "--preset", "back_alley", "--deals", "4", "--sizes", "2"])
+        assert ended.value.code == 2
+        sentence = f"python -m agents.evaluate: error: {saved} plays Bluke, but this table Back Alley\n"
+        assert capsys.readouterr().err == sentence
+
+
 # Refusing what is not.
 
 

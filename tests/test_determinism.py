@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tables import ALL_SEATS, rules_for
+from variants import VARIANTS, every_variant, with_variants
 
 from bluke_env import BatchGame, Game, Rules, bluke_v0
 
@@ -72,25 +73,37 @@ def batch_hashes(rules: Rules, games: int, numbers: Any = None, **options: Any) 
 
 
 @pytest.mark.parametrize("order", ["fixed", "canonical"])
-def test_the_batch_size_changes_nothing(order: str) -> None:
-    largest = batch_hashes(SHORT, 4096, suit_order=order)
-    assert len(set(largest)) == 4096
-    assert batch_hashes(SHORT, 64, suit_order=order) == largest[:64]
-    for number in (0, 1, 63, 4095):
-        assert batch_hashes(SHORT, 1, np.array([number]), suit_order=order) == [largest[number]]
+@pytest.mark.parametrize("rules", [SHORT, *with_variants()])
+def test_the_batch_size_changes_nothing(rules: Rules, order: str) -> None:
+    most = 4096 if rules == SHORT else 512
+    largest = batch_hashes(rules, most, suit_order=order)
+    assert len(set(largest)) == most or rules == VARIANTS["pack_of_3"]
+    assert batch_hashes(rules, 64, suit_order=order) == largest[:64]
+    for number in (0, 1, 63, most - 1):
+        assert batch_hashes(rules, 1, np.array([number]), suit_order=order) == [largest[number]]
 
 
-def test_threads_and_the_order_of_the_games_change_nothing() -> None:
-    one = batch_hashes(SHORT, 64)
+@pytest.mark.parametrize("rules", [SHORT, *with_variants()])
+def test_threads_and_the_order_of_the_games_change_nothing(rules: Rules) -> None:
+    one = batch_hashes(rules, 64)
     for threads in (2, 3):
-        assert batch_hashes(SHORT, 64, num_threads=threads) == one
-    assert batch_hashes(SHORT, 64, np.arange(64)[::-1]) == one[::-1]
+        assert batch_hashes(rules, 64, num_threads=threads) == one
+    assert batch_hashes(rules, 64, np.arange(64)[::-1]) == one[::-1]
 
 
 @pytest.mark.parametrize("order", ["fixed", "canonical"])
-@pytest.mark.parametrize("seats", [2, 4, 7, 15])
-def test_game_batch_and_environment_play_the_same(seats: int, order: str) -> None:
-    rules = rules_for(seats, [min(5, 54 // seats), 1, (2, True)], min_bid=0)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(rules_for(seats, [min(5, 54 // seats), 1, (2, True)], min_bid=0) for seats in (2, 4, 7, 15)),
+        *with_variants(),
+        Rules.preset("back_alley"),
+        Rules(num_players=2, schedule="extended"),
+        Rules(num_players=3, schedule="extended"),
+    ],
+)
+def test_game_batch_and_environment_play_the_same(rules: Rules, order: str) -> None:
+    seats = rules.num_players
     batch = BatchGame(rules, 1, seed=21, suit_order=order)
     game = Game(rules, 21)
     env = bluke_v0.env(rules, suit_order=order)
@@ -123,11 +136,12 @@ def test_game_batch_and_environment_play_the_same(seats: int, order: str) -> Non
     assert totals.tolist() == batch.final_scores[0].tolist() == list(game.scores)
 
 
-@pytest.mark.parametrize("seats", [2, 4, 9])
-def test_the_deals_do_not_depend_on_the_play(seats: int) -> None:
-    rules = rules_for(seats, [4, 3, 5, (2, True), 1])
+@pytest.mark.parametrize(
+    "rules", [*(rules_for(seats, [4, 3, 5, (2, True), 1]) for seats in (2, 4, 9)), *with_variants()]
+)
+def test_the_deals_do_not_depend_on_the_play(rules: Rules) -> None:
     low, high = all_deals(rules, 3, 50, "lowest"), all_deals(rules, 3, 50, "highest")
-    assert low.shape == (5, 50, seats + 2)
+    assert low.shape == (rules.num_hands, 50, rules.num_players + 2)
     assert (low == high).all()
 
 
@@ -225,10 +239,10 @@ def assert_uniform(counts: np.ndarray, expected: Any, freedom: int) -> None:
     assert abs((statistic / freedom) ** (1 / 3) - (1 - spread)) < 4 * spread**0.5, statistic
 
 
-@pytest.mark.parametrize("seats", ALL_SEATS)
-def test_every_seat_is_as_likely_to_deal_first(seats: int) -> None:
-    games = 20_000
-    dealers = BatchGame(rules_for(seats, [1]), games, seed=seats).records["dealer"]
+@pytest.mark.parametrize("rules", [*(rules_for(seats, [1]) for seats in ALL_SEATS), *with_variants()])
+def test_every_seat_is_as_likely_to_deal_first(rules: Rules) -> None:
+    games, seats = 20_000, rules.num_players
+    dealers = BatchGame(rules, games, seed=seats).records["dealer"]
     assert_uniform(np.bincount(dealers, minlength=seats), games / seats, seats - 1)
 
 
@@ -275,3 +289,31 @@ def test_any_two_cards_are_as_likely_to_lie_together(places_of_cards: np.ndarray
 def test_every_card_is_as_likely_to_be_turned_up_with_few_cards_dealt() -> None:
     turned_up = first_deals(rules_for(3, [1]), 5, 30_000)[:, 3]
     assert_uniform(np.bincount(turned_up, minlength=54), len(turned_up) / 54, 53)
+
+
+@every_variant
+def test_every_card_of_any_pack_is_as_likely_everywhere(rules: Rules) -> None:
+    """In a hand, turned up, drawn in exchange for a Blooper, which was held before, or left over."""
+    games, size, seats, cards = 20_000, rules.schedule[0].cards, rules.num_players, np.array(rules.cards)
+    records = BatchGame(rules, games, seed=6).records
+    rows, holder = np.arange(games), records["exchanged"]
+    held = (records["hands"][:, :seats, None] >> cards) & 1
+    exchanged = rows[holder >= 0]
+    swapped = records["drawn"], 105 - records["turned_up"]
+    drawn, given_back = (np.searchsorted(cards, card[exchanged]) for card in swapped)
+    assert held[exchanged, holder[exchanged], drawn].all()
+    held[exchanged, holder[exchanged], drawn] = 0
+    held[exchanged, holder[exchanged], given_back] = 1
+    left = len(cards) - size * seats
+    places = np.where(held.any(1), held.argmax(1), seats)
+    if not rules.schedule[0].no_trump:
+        places[rows, np.searchsorted(cards, records["turned_up"])] = seats + 1
+        left -= 1
+    counts = np.array([(places == place).sum(0) for place in range(seats + 2)])
+    expected = games * np.array([size] * seats + [left, 0 if rules.schedule[0].no_trump else 1]) / len(cards)
+    dealt = expected > 0
+    assert not counts[~dealt].any()
+    assert_uniform(counts[dealt], expected[dealt, None], (len(cards) - 1) * (dealt.sum() - 1))
+    if rules.teams:
+        assert_uniform(np.bincount(drawn, minlength=len(cards))[:-2], len(drawn) / (len(cards) - 2), len(cards) - 3)
+        assert_uniform(np.bincount(holder[exchanged], minlength=seats), len(exchanged) / seats, seats - 1)

@@ -10,7 +10,7 @@ from bluke_env import Game, Rules, Turn, bots
 from bluke_env.evaluation import AgentError, Comparison, Estimate, measure, play_duplicate, rotations
 from bluke_env.evaluation.seeds import deal_seed
 from bluke_env.evaluation.statistics import student_95
-from bluke_env.rules import ScheduledHand
+from bluke_env.schedule import ScheduledHand
 
 FIRST_BID = 54
 HI_BLUKE = 53

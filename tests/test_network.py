@@ -217,7 +217,8 @@ def test_it_makes_the_most_probable_play_and_the_bid_worth_most() -> None:
     agent = NetworkAgent(network_of(RULES), RULES, "network")
     network, kinds = agent.network, set()
     for turn in random_turns(Rules(schedule=[9, 4]), 8):
-        seen, masks, orders = turn.encode(network.layout, canonical=True)
+        encoded = turn.encode(network.layout, canonical=True)
+        seen, masks = encoded.observations, encoded.masks
         with torch.inference_mode():
             features = network.features(torch.from_numpy(seen))
             cards = network.card_logits(features, torch.from_numpy(masks)).numpy()
@@ -226,7 +227,7 @@ def test_it_makes_the_most_probable_play_and_the_bid_worth_most() -> None:
         values = np.where(masks[:, NUM_CARDS:] == 1, points, -np.inf) if is_bid else cards
         chosen = agent.act(turn)
         best = values.max(1)
-        rows = [turn.real_actions(np.full(8, action), orders) == chosen for action in np.arange(values.shape[1])]
+        rows = [turn.real_actions(np.full(8, action), encoded) == chosen for action in np.arange(values.shape[1])]
         if is_bid:
             rows = [np.equal(chosen, NUM_CARDS + bid) for bid in range(values.shape[1])]
         taken = values[np.arange(8), np.argmax(rows, axis=0)]
@@ -305,6 +306,32 @@ def test_a_table_of_other_players_is_refused_in_a_sentence() -> None:
     with pytest.raises(ValueError, match="network 0 was trained for 4 players, but the table has 3") as refused:
         agent_of(RULES).act(turn)
     assert "\n" not in str(refused.value)
+
+
+def test_a_table_of_back_alley_is_refused_in_a_sentence() -> None:
+    turn = next(random_turns(Rules.preset("back_alley"), 2))
+    sentence = "^network 0 was trained for Bluke, but the table plays Back Alley$"
+    with pytest.raises(ValueError, match=sentence):
+        agent_of(RULES).act(turn)
+
+
+def test_a_table_with_a_larger_pack_is_refused_in_a_sentence() -> None:
+    mini, whole = Rules.preset("mini"), Rules(num_players=2, schedule=[3])
+    with pytest.raises(ValueError, match="the observation layout has num_suits=2, but the rules need 4") as refused:
+        agent_of(mini).act(next(random_turns(whole, 2)))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("table", ["mini", "micro"])
+@pytest.mark.parametrize("trained_for", ["mini", "whole pack"])
+def test_networks_play_small_packs_legally(trained_for: str, table: str) -> None:
+    """Also one that learned with more cards."""
+    rules = Rules.preset(table, min_bid=0)
+    agent = agent_of(Rules.preset("mini") if trained_for == "mini" else Rules(num_players=2))
+    batch = BatchGame(rules, 200, 1, autoreset=False)
+    while not batch.is_over.all():
+        batch.step(agent.act(turn_of(batch)))  # which refuses what is illegal
+    assert batch.final_scores.any(1).all()
 
 
 def test_larger_hands_than_it_learned_are_refused_in_a_sentence() -> None:

@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from observed import Table, every_table, positions, random_deals, some_tables
+from observed import Table, every_table, positions, some_tables
 from tables import ALL_SEATS, FIRST_BID, deal_of, rules_for, start
+from variants import EVERYTHING, VARIANTS, every_variant
 
-from bluke_env import BatchGame, Deal, Game, ObservationLayout, Rules, Turn
-from bluke_env.cards import cards_of, mask_of, parse_cards
+from bluke_env import BatchGame, Game, ObservationLayout, Rules, Turn
+from bluke_env.cards import parse_cards
+from bluke_env.engine.batch import encode_views
 from bluke_env.engine.encode import observe, observe_mask, observe_state
-from bluke_env.rules import MAX_HANDS, MAX_POINTS
+from bluke_env.rules import MAX_POINTS
+from bluke_env.schedule import MAX_HANDS
+
+EDGES = [(2, [1, 1]), (2, [27, 1]), (4, [13, 1]), (15, [3, 1])]
 
 
 def check_decoded(layout: ObservationLayout, vector: np.ndarray, scale: np.ndarray, expected: dict[str, Any]) -> None:
@@ -33,7 +38,7 @@ def test_observations_decode_to_the_facts(rules: Rules) -> None:
     for table in positions(game, rng):
         seats = [game.current_player or 0, rng.randrange(rules.num_players)]
         for seat in seats[: rng.randint(1, 2)]:
-            check_decoded(game.layout, game.observe(seat), game.layout.scale, table.facts(seat, rules.num_players))
+            check_decoded(game.layout, game.observe(seat), game.layout.scale, table.facts(seat, game.layout))
 
 
 @every_table
@@ -42,7 +47,7 @@ def test_states_decode_to_the_facts_and_all_hands(rules: Rules) -> None:
     for table in positions(game, rng):
         if rng.random() < 0.2:
             seat = rng.randrange(rules.num_players)
-            expected = table.all_facts(seat, rules.num_players)
+            expected = table.all_facts(seat, game.layout)
             check_decoded(game.layout, game.state(seat), game.layout.state_scale, expected)
             assert (game.state() == game.state(game.current_player or 0)).all()
 
@@ -53,53 +58,92 @@ def test_masks_are_the_legal_actions_of_the_seat_to_act(rules: Rules) -> None:
     for _ in positions(game, rng):
         for seat in {game.current_player or 0, rng.randrange(rules.num_players)}:
             mask = game.action_mask(seat)
-            assert (mask.dtype, mask.shape) == (np.int8, (FIRST_BID + rules.most_cards + 1,))
+            assert (mask.dtype, mask.shape) == (np.int8, (rules.num_actions,))
             assert np.flatnonzero(mask).tolist() == (game.legal_actions() if seat == game.current_player else [])
             assert set(mask.tolist()) <= {0, 1}
 
 
-@pytest.mark.parametrize("more", [(0, 0, 1), (1, 0, 1), (0, 3, 2), (13, 20, 5)])
+@pytest.mark.parametrize("more", [(0, 0, 1), (1, 0, 1), (0, 3, 2), (13, 20, 5), None])
 @some_tables
-def test_wider_layouts_hold_the_same_facts(rules: Rules, more: tuple[int, int, int]) -> None:
+def test_wider_layouts_hold_the_same_facts(rules: Rules, more: tuple[int, int, int] | None) -> None:
     own = ObservationLayout.of(rules)
-    layout = ObservationLayout(
-        num_players=min(15, own.num_players + more[0]),
-        most_cards=min(27, own.most_cards + more[1]),
-        score_unit=own.score_unit * more[2],
-    )
+    layout = EVERYTHING if more is None else widened(own, *more)
     batch, table, rng = BatchGame(rules, 1, seed=4, layout=layout), Table(Game(rules, seed=4)), random.Random(4)
     while not table.game.is_terminal:
         if rng.random() < 0.3:
             seat = int(batch.seats[0])
-            check_decoded(layout, batch.observations[0], layout.scale, table.facts(seat, layout.num_players))
-            check_decoded(layout, batch.states()[0], layout.state_scale, table.all_facts(seat, layout.num_players))
-        assert batch.masks.shape == (1, FIRST_BID + layout.most_cards + 1)
-        assert np.flatnonzero(batch.masks[0]).tolist() == table.game.legal_actions()
-        action = rng.choice(table.game.legal_actions())
-        table.act(action)
-        batch.step(np.array([action]))
+            check_decoded(layout, batch.observations[0], layout.scale, table.facts(seat, layout))
+            check_decoded(layout, batch.states()[0], layout.state_scale, table.all_facts(seat, layout))
+        assert batch.masks.shape == (1, layout.num_actions)
+        legal = table.game.legal_actions()
+        labels = [label_in(layout, rules, action) for action in legal]
+        assert np.flatnonzero(batch.masks[0]).tolist() == labels
+        assert batch.relabel_actions(np.array(legal), np.zeros(len(legal), int)).tolist() == labels
+        place = rng.randrange(len(legal))
+        table.act(legal[place])
+        batch.step(np.array(labels[place : place + 1]))
+        assert batch.game(0) == table.game or table.game.is_terminal
 
 
-def test_the_kernels_write_every_entry_and_none_beside() -> None:
+def widened(own: ObservationLayout, seats: int, cards: int, units: int) -> ObservationLayout:
+    return replace(
+        own,
+        num_players=min(15, own.num_players + seats),
+        most_cards=min(27, own.most_cards + cards),
+        score_unit=own.score_unit * units,
+    )
+
+
+def label_in(layout: ObservationLayout, rules: Rules, action: int) -> int:
+    """The action in a layout with room for more tricks: boards come after them."""
+    return action + layout.most_cards - rules.most_cards if action > FIRST_BID + rules.most_cards else action
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS.values(), *(rules_for(*table) for table in EDGES)])
+def test_the_kernels_write_every_entry_and_none_beside(rules: Rules) -> None:
     """They store whole words, more than an entry, so what lies beside the vectors is in danger."""
-    untouched = 77
-    for seats, most_cards in [(2, 1), (2, 27), (4, 13), (15, 3)]:
-        rules, rng = rules_for(seats, [most_cards, 1]), random.Random(seats)
-        wide = ObservationLayout(min(15, seats + 2), min(27, most_cards + 1), 3)
-        for layout in (ObservationLayout.of(rules), wide):
-            game = Game(rules, seed=seats)
-            for _ in positions(game, rng):
-                seat, record = rng.randrange(seats), game._record
-                for kernel, size in (
-                    (observe, layout.size),
-                    (observe_state, layout.state_size),
-                    (observe_mask, layout.num_actions),
-                ):
+    seats, rng = rules.num_players, random.Random(1)
+    own = ObservationLayout.of(rules)
+    for layout in (own, widened(own, 2, 1, 1), EVERYTHING):
+        game = Game(rules, seed=seats)
+        for _ in positions(game, rng):
+            seat, record = rng.randrange(seats), game._record
+            for kernel, size in (
+                (observe, layout.size),
+                (observe_state, layout.state_size),
+                (observe_mask, layout.num_actions),
+            ):
+                written = []
+                for untouched in (77, -77):
                     out = np.full(size + 128, untouched, np.int8)
                     kernel(rules.record(), record, 0, seat, False, layout.record, out[64 : 64 + size])
                     assert (out[:64] == untouched).all()
                     assert (out[64 + size :] == untouched).all()
-                    assert not (out[64 : 64 + size] == untouched).any()
+                    written.append(out[64 : 64 + size])
+                assert (written[0] == written[1]).all()
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+@every_variant
+def test_the_rows_of_a_turn_are_written_in_their_places_alone(rules: Rules, canonical: bool) -> None:
+    batch, stream = BatchGame(rules, 5, seed=3), np.array([3], np.uint64)
+    for layout in (batch.layout, EVERYTHING):
+        sizes, alone = (
+            (layout.size, layout.num_actions),
+            [np.empty(n, np.int8) for n in (layout.size, layout.num_actions)],
+        )
+        for _ in range(20):
+            views = batch.views()
+            rows = [np.full(5 * size + 128, 77, np.int8) for size in sizes]
+            encode_views(
+                rules.record(), views, canonical, layout.record, *(row[64:-64] for row in rows), np.empty(5, np.int16)
+            )
+            for index, seat in enumerate(batch.seats):
+                for kernel, out, row in zip((observe, observe_mask), alone, rows, strict=True):
+                    kernel(rules.record(), views, index, seat, canonical, layout.record, out)
+                    assert (row[64 + len(out) * index :][: len(out)] == out).all()
+            assert all((row[:64] == 77).all() and (row[-64:] == 77).all() for row in rows)
+            batch.step(batch.random_actions(stream))
 
 
 def test_a_trick_worked_out_by_hand() -> None:
@@ -140,7 +184,17 @@ def test_a_trick_worked_out_by_hand() -> None:
 # Scores and counts at their limits.
 
 
-@pytest.mark.parametrize("rules", [Rules(), rules_for(15, [1]), Rules(points_per_trick=165), rules_for(2, [1, 1])])
+SCORED = [
+    Rules(),
+    rules_for(15, [1]),
+    Rules(points_per_trick=165),
+    rules_for(2, [1, 1]),
+    Rules.preset("back_alley"),
+    Rules.preset("micro"),
+]
+
+
+@pytest.mark.parametrize("rules", SCORED)
 def test_every_score_survives_exactly(rules: Rules) -> None:
     layout, seats = ObservationLayout.of(rules), rules.num_players
     scores = np.arange(-rules.most_points, rules.most_points + 1)
@@ -214,6 +268,10 @@ def test_tables_name_every_slice_and_its_place() -> None:
         ({"most_cards": 0}, "the layout's most_cards is 0, but it must be a whole number from 1 to 27"),
         ({"score_unit": 0}, "the layout's score_unit is 0, but it must be a whole number from 1 to 237"),
         ({"score_unit": 238}, "the layout's score_unit is 238, but"),
+        ({"num_suits": 0}, "the layout's num_suits is 0, but it must be a whole number from 1 to 4"),
+        ({"num_suits": 5}, "the layout's num_suits is 5, but"),
+        ({"num_ranks": 0}, "the layout's num_ranks is 0, but it must be a whole number from 1 to 13"),
+        ({"num_ranks": 13.0}, "the layout's num_ranks is 13.0, but"),
     ],
 )
 def test_impossible_layouts_are_refused(wrong: dict[str, Any], sentence: str) -> None:
@@ -221,12 +279,25 @@ def test_impossible_layouts_are_refused(wrong: dict[str, Any], sentence: str) ->
         replace(ObservationLayout(4, 13, 2), **wrong)
 
 
-@pytest.mark.parametrize("name", ["num_players", "most_cards", "score_unit"])
+@pytest.mark.parametrize("name", ["num_players", "most_cards", "score_unit", "num_suits", "num_ranks"])
 def test_layouts_too_narrow_for_the_rules_are_refused(name: str) -> None:
-    own = ObservationLayout.of(Rules())
+    own, batch = ObservationLayout.of(Rules()), BatchGame(Rules(), 2, seed=1)
     narrow = replace(own, **{name: getattr(own, name) - 1})
-    with pytest.raises(ValueError, match=rf"the observation layout has {name}=\d+, but the rules need \d+"):
-        BatchGame(Rules(), 2, seed=1, layout=narrow)
+    for use in (lambda: BatchGame(Rules(), 2, seed=1, layout=narrow), lambda: turn_of(batch).encode(narrow, False)):
+        with pytest.raises(ValueError, match=rf"^the observation layout has {name}=\d+, but the rules need \d+$"):
+            use()
+
+
+def turn_of(batch: BatchGame) -> Turn:
+    return Turn(batch.rules, batch.views(), batch.seats, np.arange(batch.num_games))
+
+
+def test_layouts_without_teams_are_refused_for_teams() -> None:
+    batch = BatchGame(Rules.preset("back_alley"), 2, seed=1)
+    narrow = replace(batch.layout, teams=False)
+    for use in (lambda: BatchGame(batch.rules, 2, seed=1, layout=narrow), lambda: turn_of(batch).encode(narrow, False)):
+        with pytest.raises(ValueError, match=r"^the observation layout has teams=False, but the rules need True$"):
+            use()
 
 
 def test_vectors_of_another_size_are_refused() -> None:
@@ -245,101 +316,3 @@ def test_wrong_seats_and_suit_orders_are_refused() -> None:
                 call(seat)
         with pytest.raises(ValueError, match="suit_order is 'trump', but it must be one of fixed, canonical"):
             call(0, "trump")
-
-
-# Ego-centric: the rotation of the table does not show.
-
-
-def rotated(deal: Deal, turns: int) -> Deal:
-    seats = len(deal.hands)
-    hands = [deal.hands[(seat - turns) % seats] for seat in range(seats)]
-    return deal_of(hands, deal.turned_up, ((deal.dealer or 0) + turns) % seats)
-
-
-@some_tables
-def test_a_rotated_table_looks_the_same(rules: Rules) -> None:
-    seats, rng = rules.num_players, random.Random(5)
-    for turns in {1, seats // 2, seats - 1}:
-        deals = random_deals(rules, rng)
-        game = Game(rules, deals=deals)
-        turned = Game(rules, deals=[rotated(deal, turns) for deal in deals])
-        while True:
-            seat = rng.randrange(seats)
-            other = (seat + turns) % seats
-            for order in ("fixed", "canonical"):
-                assert (game.observe(seat, order) == turned.observe(other, order)).all()
-                assert (game.state(seat, order) == turned.state(other, order)).all()
-                assert (game.action_mask(suit_order=order) == turned.action_mask(suit_order=order)).all()
-            if game.is_terminal:
-                break
-            assert turned.current_player == ((game.current_player or 0) + turns) % seats
-            action = rng.choice(game.legal_actions())
-            game.apply_action(action)
-            turned.apply_action(action)
-        assert list(turned.scores) == [game.scores[(seat - turns) % seats] for seat in range(seats)]
-
-
-# Nothing hidden shows.
-
-
-def redrawn(record: np.ndarray, seat: int, seats: int, rng: random.Random) -> np.ndarray:
-    """A copy of a record with all that a seat cannot know drawn anew: hands, the rest of the pack, later deals."""
-    record = record.copy()
-    hands = record["hands"][0]
-    known = int(hands[seat]) | mask_of([card for card in record["turned_up"].tolist() if card >= 0])
-    for cards in record["played"][0].tolist():
-        known |= cards
-    hidden = [card for card in range(54) if not known >> card & 1]
-    rng.shuffle(hidden)
-    for other in range(seats):
-        if other != seat:
-            count = len(cards_of(hands[other]))
-            hands[other] = mask_of(hidden[:count])
-            del hidden[:count]
-    record["key"] = rng.getrandbits(64)
-    return record
-
-
-@some_tables
-def test_hidden_cards_do_not_show(rules: Rules) -> None:
-    rng, seats = random.Random(6), rules.num_players
-    batch = BatchGame(rules, 3, seed=6, autoreset=False)
-    stream = np.array([6], np.uint64)
-    states_differ = 0
-    while not batch.is_over.all():
-        for index in range(batch.num_games):
-            seat = rng.choice((max(int(batch.seats[index]), 0), rng.randrange(seats)))
-            game = batch.game(index)
-            for _ in range(2):
-                other = Game.from_record(rules, redrawn(batch.records[index : index + 1], seat, seats, rng))
-                for order in ("fixed", "canonical"):
-                    assert other.observe(seat, order).tobytes() == game.observe(seat, order).tobytes()
-                    assert other.action_mask(seat, order).tobytes() == game.action_mask(seat, order).tobytes()
-                states_differ += other.state(seat).tobytes() != game.state(seat).tobytes()
-        batch.step(batch.random_actions(stream))
-    assert states_differ > 50
-
-
-@pytest.mark.parametrize("canonical", [False, True])
-@some_tables
-def test_views_hide_all_that_is_hidden_and_show_the_rest(rules: Rules, canonical: bool) -> None:
-    """Observations and masks come out the same from the views, in which there is nothing to be peeked at."""
-    batch = BatchGame(rules, 5, seed=7, suit_order="canonical" if canonical else "fixed")
-    stream, games = np.array([7], np.uint64), np.arange(5)
-    for _ in range(300):
-        views, records = batch.views(), batch.records
-        assert (views["key"] == 0).all()
-        own = games, batch.seats
-        assert (views["hands"][own] == records["hands"][own]).all()
-        views["hands"][own] = 0
-        assert (views["hands"] == 0).all()
-        shown = [name for name in records.dtype.names or () if name not in ("key", "hands")]
-        assert all((views[name] == records[name]).all() for name in shown)
-        turn = Turn(rules, batch.views(), batch.seats, games)
-        encoded = turn.encode(batch.layout, canonical)
-        assert (encoded.observations == batch.observations).all()
-        assert (encoded.masks == batch.masks).all()
-        actions = batch.random_actions(stream)
-        real = turn.real_actions(actions, encoded.orders)
-        assert (batch.relabel_actions(real, games) == actions).all()
-        batch.step(actions)

@@ -6,24 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from judged import IDS, SUIT_IDS, JudgedMatch
 from referee import (
     PACK,
     Action,
     Referee,
-    Schedule,
     extended_schedule,
     hand_points,
+    pack_of,
     playable,
     standard_schedule,
 )
 from referee import trick_winner as referee_winner
 from tables import ALL_SEATS, FIRST_BID, deal_of, result_of, rules_for
 
-from bluke_env import Game, Rules
-
-IDS = {card: card_id for card_id, card in enumerate(PACK)}
-SUIT_IDS = {"C": 0, "D": 1, "H": 2, "S": 3, None: None}
+from bluke_env import BatchGame, Game, Rules
 
 # Trump, the cards in order of play, the one that wins.
 TRICKS = [
@@ -264,116 +263,35 @@ def test_engine_following(hand: str, lead: str, trump: str | None, bluke_lead: s
 # The engine against the referee, decision by decision.
 
 
-def action_id(action: Action) -> int:
-    return IDS[action] if isinstance(action, str) else FIRST_BID + action
+EXTENDED = {2: "13-1-25,26nt", 3: "13-1-17,18nt", 6: "8-1-8,9nt", 8: "6-1-6,6nt", 9: "5-1-5,6nt"}
+
+CASES = ["bid 0", "made", "missed", "Bluke turned up", "scheduled no trump", "shared win"]
+CASES += ["Bluke led", "Bluke led asks for trump"]
 
 
-def as_action(action: int) -> Action:
-    return PACK[action] if action < FIRST_BID else action - FIRST_BID
-
-
-def sorted_ids(cards: list[str]) -> list[int]:
-    return sorted(IDS[card] for card in cards)
-
-
-def engine_position(game: Game) -> dict[str, Any]:
-    return {
-        "phase": game.phase.name.lower(),
-        "seat": game.current_player,
-        "legal": game.legal_actions(),
-        "trick": list(game.trick),
-        "bids": list(game.bids),
-        "tricks": list(game.tricks),
-        "scores": list(game.scores),
-        "hand": (game.hand_number, game.hand_size, game.dealer, game.trump, game.turned_up),
-        "terminal": game.is_terminal,
-    }
-
-
-def referee_position(referee: Referee) -> dict[str, Any]:
-    turned_up = None if referee.turned_up is None else IDS[referee.turned_up]
-    trump = SUIT_IDS[referee.trump]
-    return {
-        "phase": referee.phase,
-        "seat": referee.seat,
-        "legal": sorted(action_id(action) for action in referee.legal()),
-        "trick": [(seat, IDS[card]) for seat, card in referee.trick],
-        "bids": referee.bids,
-        "tricks": referee.tricks,
-        "scores": referee.scores,
-        "hand": (referee.hand_number, referee.hand_size, referee.dealer, trump, turned_up),
-        "terminal": False,
-    }
-
-
-def engine_result(game: Game) -> dict[str, Any]:
-    result = result_of(game)
-    return {
-        "hand": (result.number, result.size, result.dealer, result.trump, result.turned_up),
-        "hands": [sorted(hand) for hand in result.hands],
-        "bids": list(result.bids),
-        "tricks": list(result.tricks),
-        "points": list(result.points),
-        "order": list(result.order),
-        "scores": list(game.scores),
-        "terminal": game.is_terminal,
-        "winners": list(game.winners) if game.is_terminal else None,
-    }
-
-
-def referee_result(referee: Referee) -> dict[str, Any]:
-    return {
-        "hand": referee_position(referee)["hand"],
-        "hands": [sorted_ids(hand) for hand in referee.hands_dealt],
-        "bids": referee.bids,
-        "tricks": referee.tricks,
-        "points": referee.points,
-        "order": [IDS[card] for _, card in referee.played],
-        "scores": referee.scores,
-        "terminal": referee.phase == "over",
-        "winners": referee.winners,
-    }
-
-
-def choose(style: str, legal: list[int], rng: random.Random) -> int:
-    """A legal action: any, always the lowest or the highest id, or one of the two."""
+def choose(style: str, legal: list[Any], rng: random.Random) -> Action:
+    """A legal action: any, always the first or the last, or one of the two."""
     if style == "any":
         return rng.choice(legal)
     if style == "extreme":
         return rng.choice((legal[0], legal[-1]))
-    return legal[0] if style == "lowest" else legal[-1]
+    return legal[0] if style == "first" else legal[-1]
 
 
 def compare_match(rules: Rules, seed: int, seen: Counter[str]) -> None:
     """Plays one match in the engine and the referee and compares them at every decision and hand's end."""
     rng = random.Random(seed)
-    game = Game(rules, seed=seed)
-    referee = Referee(
-        rules.num_players,
-        [(hand.cards, hand.no_trump) for hand in rules.schedule],
-        first_dealer=game.dealer,
-        min_bid=rules.min_bid,
-        bluke_lead=rules.bluke_lead,
-        points_per_trick=rules.points_per_trick,
-        points_per_overtrick=rules.points_per_overtrick,
-    )
+    match = JudgedMatch(rules, seed=seed)
+    referee = match.referee
     one_style = rng.random() < 0.6
-    styles = ["any" if one_style else rng.choice(("any", "extreme", "lowest", "highest")) for _ in game.bids]
-    history: list[int] = []
+    styles = ["any" if one_style else rng.choice(("any", "extreme", "first", "last")) for _ in referee.bids]
     while referee.phase != "over":
-        turned_up = None if game.turned_up is None else PACK[game.turned_up]
-        referee.deal([[PACK[card] for card in hand] for hand in game.hands], turned_up)
-        while referee.phase in ("bid", "play"):
-            expected = referee_position(referee)
-            assert engine_position(game) == expected, f"{rules}, seed {seed}, after {history}"
+        match.deal()
+        while referee.seat is not None:
             count_cases(referee, seen)
-            action = choose(styles[expected["seat"]], expected["legal"], rng)
-            history.append(action)
-            game.apply_action(action)
-            referee.act(as_action(action))
-        assert engine_result(game) == referee_result(referee), f"{rules}, seed {seed}, after {history}"
+            match.act(choose(styles[referee.seat], referee.legal(), rng))
         count_hand(referee, seen)
-    assert game.legal_actions() == []
+    assert match.game.legal_actions() == []
 
 
 def count_cases(referee: Referee, seen: Counter[str]) -> None:
@@ -391,19 +309,23 @@ def count_hand(referee: Referee, seen: Counter[str]) -> None:
     seen["missed"] += min(referee.points) < 0
     seen["Bluke turned up"] += referee.turned_up in ("LB", "HB")
     seen["scheduled no trump"] += referee.turned_up is None
-    seen["whole pack"] += referee.num_players * referee.hand_size == len(PACK)
+    seen["whole pack"] += referee.num_players * referee.hand_size == len(referee.pack)
     seen["shared win"] += referee.winners is not None and len(referee.winners) > 1
 
 
-def schedules(seats: int, rng: random.Random) -> Iterator[Schedule | None]:
-    """The standard match, the largest hands, any extended match; then short random ones for ever."""
-    yield None
-    most = len(PACK) // seats
-    yield [(most, False), (most, True), (min(most, 53 // seats), False)]
-    if seats in (2, 3, 6, 8, 9):
-        yield extended_schedule(seats)
+def schedules(seats: int, rng: random.Random, pack: int = len(PACK)) -> Iterator[Any]:
+    """The largest hands, with and without a card to turn up, then short random matches for ever."""
+    most = pack // seats
+    yield [(most, False), (most, True), (min(most, (pack - 1) // seats) or most, False)]
     while True:
         yield [(rng.randint(1, min(4, most)), rng.random() < 0.25) for _ in range(rng.randint(1, 6))]
+
+
+def long_schedules(seats: int) -> Iterator[Any]:
+    """The standard match, and the extended one if there is one."""
+    yield None
+    if seats in EXTENDED:
+        yield EXTENDED[seats]
 
 
 def compare_matches(seats: int, hands: int, seed: int) -> Counter[str]:
@@ -412,7 +334,7 @@ def compare_matches(seats: int, hands: int, seed: int) -> Counter[str]:
     rng = random.Random(seed)
     seen: Counter[str] = Counter()
     for number, (min_bid, bluke_lead, (per_trick, per_overtrick)) in enumerate(options, start=1):
-        plan = schedules(seats, rng)
+        plan = itertools.chain(long_schedules(seats), schedules(seats, rng))
         while seen["hands"] * len(options) < hands * number:
             rules = rules_for(
                 seats,
@@ -431,8 +353,7 @@ def test_engine_agrees_with_the_referee(seats: int) -> None:
     """14 seat counts of 1,440 hands: more than 20,000 in all."""
     seen = compare_matches(seats, 1_440, seed=seats)
     assert seen["hands"] >= 1_440
-    cases = ["bid 0", "made", "missed", "Bluke turned up", "scheduled no trump", "shared win"]
-    cases += ["Bluke led", "Bluke led asks for trump"] + ["whole pack"] * (len(PACK) % seats == 0)
+    cases = CASES + ["whole pack"] * (len(PACK) % seats == 0)
     assert all(seen[case] for case in cases), seen
 
 
@@ -440,3 +361,95 @@ def test_engine_agrees_with_the_referee(seats: int) -> None:
 @pytest.mark.parametrize("seats", ALL_SEATS)
 def test_engine_agrees_with_the_referee_at_length(seats: int) -> None:
     assert compare_matches(seats, 20_000, seed=100 + seats)["hands"] >= 20_000
+
+
+@pytest.mark.parametrize("seats", EXTENDED)
+def test_extended_schedules_as_text(seats: int) -> None:
+    by_name, by_text = (Rules(num_players=seats, schedule=text) for text in ("extended", EXTENDED[seats]))
+    assert by_name.schedule == by_text.schedule == tuple(extended_schedule(seats))
+    assert by_name.schedule_text == by_text.schedule_text == EXTENDED[seats]
+
+
+# Small packs.
+
+
+def compare_small_packs(suits: int, matches: int, seed: int) -> Counter[str]:
+    """Compares matches with every pack of so many suits, for every number of players that it has cards for."""
+    rng = random.Random(seed)
+    seen: Counter[str] = Counter()
+    for ranks in range(1, 14):
+        cards = suits * ranks + 2
+        for seats in range(2, min(15, cards) + 1):
+            for schedule in itertools.islice(schedules(seats, rng, cards), matches):
+                rules = rules_for(
+                    seats,
+                    schedule,
+                    num_suits=suits,
+                    num_ranks=ranks,
+                    min_bid=rng.randint(0, 1),
+                    bluke_lead=rng.choice(("none", "trump")),
+                )
+                compare_match(rules, rng.randrange(2**63), seen)
+    return seen
+
+
+@pytest.mark.parametrize("suits", range(1, 5))
+def test_engine_agrees_with_the_referee_on_small_packs(suits: int) -> None:
+    """Four numbers of suits of some 1,500 hands: more than 5,000 in all."""
+    seen = compare_small_packs(suits, 4, seed=suits)
+    assert seen["hands"] >= 1_250
+    expected = [*CASES, "whole pack"]
+    if suits == 1:
+        expected.remove("Bluke led asks for trump")
+    assert all(seen[case] for case in expected), seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suits", range(1, 5))
+def test_engine_agrees_with_the_referee_on_small_packs_at_length(suits: int) -> None:
+    assert compare_small_packs(suits, 40, seed=100 + suits)["hands"] >= 20_000
+
+
+@pytest.mark.parametrize("suits", range(1, 5))
+def test_every_card_of_a_small_pack_is_as_likely_in_every_place(suits: int) -> None:
+    """Some 40 times in each; six deviations would be needed to leave these bounds at the top, five at the bottom."""
+    for ranks in range(1, 14):
+        rules = rules_for(2, [1], num_suits=suits, num_ranks=ranks)
+        pack = [IDS[card] for card in pack_of(suits, ranks)]
+        assert (list(rules.cards), rules.num_cards) == (pack, suits * ranks + 2)
+        places: list[Counter[Any]] = [Counter(), Counter(), Counter()]
+        for seed in range(40 * len(pack)):
+            game = Game(rules, seed=seed)
+            for counts, card in zip(places, (*game.hands[0], *game.hands[1], game.turned_up), strict=True):
+                counts[card] += 1
+        for counts in places:
+            assert sorted(counts) == pack
+            assert all(8 < count < 80 for count in counts.values()), counts
+
+
+# No state without a legal action.
+
+VARIANTS = {
+    "standard": Rules(),
+    "extended, 2 players": Rules(num_players=2, schedule="extended"),
+    "15 players": Rules(num_players=15, bluke_lead="trump"),
+    "mini": Rules.preset("mini"),
+    "micro": Rules.preset("micro"),
+    "1 suit, 6 players": Rules(num_players=6, schedule="1,2", num_suits=1, min_bid=0),
+    "Back Alley": Rules.preset("back_alley"),
+    "Back Alley, any trump to a Blooper": Rules.preset("back_alley", bluke_lead="trump"),
+    "Back Alley, 2 suits of 5": Rules.preset("back_alley", schedule="2,1", num_suits=2, num_ranks=5),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_million_random_decisions_all_find_a_legal_action(variant: str) -> None:
+    """A batch refuses an illegal action, so that every step also shows that the drawn ones were legal."""
+    batch = BatchGame(VARIANTS[variant], 1_000, seed=1)
+    state, matches = np.array([1], np.uint64), 0
+    for _ in range(1_000):
+        assert (batch.seats >= 0).all()
+        assert batch.masks.any(axis=1).all()
+        batch.step(batch.random_actions(state))
+        matches += batch.dones.sum()
+    assert matches >= 1_000

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from variants import with_variants
 
 from bluke_env import Deal, Game, Rules, bluke_v0
-from bluke_env.cards import parse_card, parse_cards
+from bluke_env.actions import bid_text
+from bluke_env.cards import card_text, parse_card, parse_cards
 from bluke_env.render import ansi
 
 with warnings.catch_warnings():
@@ -80,6 +82,32 @@ The match is over: player_1 wins with 20 points
   player_2      0    1       0  bid 1 took 0: -10  -  -  -  -  -"""
 
 
+BACK_ALLEY_TRICK = """\
+Hand 1 of 1: 2 cards each, dealer player_3, hearts are trump (7♥ turned up)
+
+            score           bid  tricks  last hand  ♣  ♦  ♥  ♠  Blukes
+  player_0      0             0       0          -  -  -  3  -  -
+> player_1      0         board       0          -  A  -  6  -  -
+  player_2      0  double board       0          -  4  -  -  -  -
+  player_3      0             0       0          -  -  -  -  -  LB
+
+This trick: player_2 3♣, player_3 5♣, player_0 2♥, player_0 is winning
+player_1 is to play."""
+
+BACK_ALLEY_OVER = """\
+Hand 1 of 1 is scored: dealer player_3, hearts are trump (7♥ turned up)
+  trick  1: player_2 3♣, player_3 5♣, player_0 2♥, player_1 A♣ -> player_0
+  trick  2: player_0 3♥, player_1 6♥, player_2 4♣, player_3 LB -> player_3
+
+The match is over: player_1 and player_3 share the win with -20 points
+
+            score           bid  tricks                     last hand  ♣  ♦  ♥  ♠  Blukes
+  player_0    -40             0       1             bid 0 took 1: -40  -  -  -  -  -
+  player_1    -20         board       0         bid board took 0: -20  -  -  -  -  -
+  player_2    -40  double board       0  bid double board took 0: -40  -  -  -  -  -
+  player_3    -20             0       1             bid 0 took 1: -20  -  -  -  -  -"""
+
+
 def game_of_two_hands() -> Game:
     first = Deal(tuple(map(parse_cards, ("AS KS", "2H AH", "HB TC"))), parse_card("7H"), dealer=2)
     second = Deal(tuple(map(parse_cards, ("2H", "2C", "2D"))))
@@ -114,6 +142,18 @@ def test_frames_of_a_match() -> None:
     assert ansi.frame(game) == OVER
 
 
+def test_frames_of_back_alley() -> None:
+    """The highest bidder, player_2, leads."""
+    hands = tuple(map(parse_cards, ("2H 3H", "AC 6H", "3C 4C", "5C LB")))
+    game = Game(Rules.preset("back_alley", schedule="2"), deals=[Deal(hands, parse_card("7H"), dealer=3)])
+    for action in (54, 57, 58, 54):
+        game.apply_action(action)
+    play(game, "3C 5C 2H")
+    assert ansi.frame(game) == BACK_ALLEY_TRICK
+    play(game, "AC 3H 6H 4C LB")
+    assert ansi.frame(game) == BACK_ALLEY_OVER
+
+
 def test_rendering_leaves_the_game_as_it_is() -> None:
     game = game_of_two_hands()
     before = game.to_bytes()
@@ -130,6 +170,11 @@ def test_a_shared_win() -> None:
     assert "player_0 and player_1 share the win with 0 points" in ansi.frame(game)
 
 
+def shown(card: int) -> str:
+    """A card with the symbol of its suit."""
+    return card_text(card) if card >= 52 else card_text(card)[0] + "♣♦♥♠"[card // 13]
+
+
 def cards_shown(header: str, row: str) -> tuple[int, ...]:
     """The cards that a row of the table shows under the suits of its header."""
     starts = [header.index(title) for title in ("♣", "♦", "♥", "♠", "Blukes")] + [None]
@@ -138,9 +183,11 @@ def cards_shown(header: str, row: str) -> tuple[int, ...]:
     return tuple(sorted(parse_card(card) for card in cards if "-" not in card))
 
 
-@pytest.mark.parametrize("seats", [2, 4, 15])
-def test_every_frame_of_a_random_match_tells_the_state(seats: int) -> None:
-    env = bluke_v0.env(num_players=seats, render_mode="ansi")
+@pytest.mark.parametrize(
+    "rules", [*(Rules(num_players=seats) for seats in (2, 4, 15)), Rules.preset("back_alley"), *with_variants()]
+)
+def test_every_frame_of_a_random_match_tells_the_state(rules: Rules) -> None:
+    env, seats = bluke_v0.env(rules, render_mode="ansi"), rules.num_players
     env.reset(seed=seats)
     for agent in env.agent_iter():
         game, text = env.game, env.render()
@@ -153,13 +200,17 @@ def test_every_frame_of_a_random_match_tells_the_state(seats: int) -> None:
         header = next(line for line in text.splitlines() if "♣" in line and "Blukes" in line)
         for seat in range(seats):
             row = next(line for line in text.splitlines() if line[2:].startswith(f"player_{seat} "))
-            bid_text = "-" if game.bids[seat] is None else str(game.bids[seat])
-            facts = [str(game.scores[seat]), bid_text, str(game.tricks[seat])]
-            assert row[2:].split()[1:4] == facts
+            told = game.bids[seat]
+            facts = [str(game.scores[seat]), *("-" if told is None else bid_text(told)).split(), str(game.tricks[seat])]
+            assert row[2:].split()[1 : 1 + len(facts)] == facts
             assert cards_shown(header, row) == game.hands[seat]
+        table = re.findall(r"^This trick: (.*), player_\d+ is winning$", text, re.MULTILINE)
+        assert table == ([", ".join(f"player_{seat} {shown(card)}" for seat, card in game.trick)] if game.trick else [])
+        last_trick = re.findall(r"^Last trick: .* -> player_(\d+)$", text, re.MULTILINE)
+        assert last_trick == ([str(game.leader)] if sum(game.tricks) else [])
         env.step(int(np.flatnonzero(env.last()[0]["action_mask"])[-1]))
     assert env.game.is_terminal
-    assert text.count("trick ") == env.game.rules.most_cards
+    assert text.count("trick ") == rules.schedule[-1].cards
     for seat, score in enumerate(env.game.scores):
         assert re.search(rf"^  player_{seat} +{score} ", text, re.MULTILINE)
 

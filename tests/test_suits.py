@@ -1,6 +1,7 @@
 """The relabelling of suits: `suit_order="canonical"` in observations, states, masks and actions."""
 
 import itertools
+import math
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from observed import Table, every_table, positions, random_deals, some_tables, suit
-from tables import FIRST_BID, deal_of, rules_for
+from tables import FIRST_BID, rules_for
+from variants import with_variants
 
 from bluke_env import BatchGame, Deal, Game, ObservationLayout, Rules
 
@@ -35,14 +37,15 @@ def relabelled(layout: ObservationLayout, vector: np.ndarray, moves: Sequence[in
         if part.stop <= len(vector):
             block = out[part.start : part.stop].reshape(part.shape)
             if name in CARD_SLICES:
-                block[..., :52] = moved_cards(block[..., :52], moves)
+                block[..., :-2] = moved_cards(block[..., :-2], moves[: layout.num_suits])
             elif name in ("voids", "trump"):
-                block[..., moves] = block.copy()
+                block[..., moves[: layout.num_suits]] = block.copy()
     return out
 
 
 def moved_cards(cards: np.ndarray, moves: Sequence[int]) -> np.ndarray:
-    suits = cards.reshape(*cards.shape[:-1], 4, 13)
+    """All suits, lowest ranks first, each moved to its place."""
+    suits = cards.reshape(*cards.shape[:-1], len(moves), -1)
     moved = np.empty_like(suits)
     moved[..., moves, :] = suits
     return moved.reshape(cards.shape)
@@ -60,7 +63,7 @@ def test_canonical_vectors_are_the_fixed_ones_relabelled_by_the_cards_dealt(rule
         assert (game.state(seat, "canonical") == relabelled(layout, game.state(seat), moves)).all()
         seat = game.current_player or 0
         mask, canonical = game.action_mask(), game.action_mask(suit_order="canonical")
-        mask[:52] = moved_cards(mask[:52], places(table.dealt[seat], game.trump))
+        mask[:52] = moved_cards(mask[:52], places(table.dealt[seat], game.trump))  # In every pack 13 to a suit.
         assert (canonical == mask).all()
 
 
@@ -70,37 +73,43 @@ def relabelled_card(card: int, suits: Sequence[int]) -> int:
 
 def relabelled_deal(deal: Deal, suits: Sequence[int]) -> Deal:
     hands = [[relabelled_card(card, suits) for card in hand] for hand in deal.hands]
-    turned_up = None if deal.turned_up is None else relabelled_card(deal.turned_up, suits)
-    return deal_of(hands, turned_up, deal.dealer or 0)
+    others = [None if card is None else relabelled_card(card, suits) for card in (deal.turned_up, deal.next_card)]
+    return Deal(hands, others[0], deal.dealer, others[1])
 
 
-def swaps_of_equal_suits(dealt: Iterable[int], trump: int | None) -> list[list[int]]:
+def swaps_of_equal_suits(dealt: Iterable[int], trump: int | None, num_suits: int) -> list[list[int]]:
     """All moves of canonical places among those whose suits nothing tells apart; only to stay where there are none."""
     keys = sorted(suit_keys(dealt, trump), reverse=True)
     return [
         list(moves)
-        for moves in itertools.permutations(range(4))
+        for moves in itertools.permutations(range(num_suits))
         if all(keys[place] == keys[moved] for place, moved in enumerate(moves))
     ]
 
 
-@pytest.mark.parametrize("seats", [2, 4, 5])
-def test_the_names_of_the_suits_do_not_show_in_canonical_vectors(seats: int) -> None:
-    rules, rng = rules_for(seats, [53 // seats, 3, (6, True)]), random.Random(seats)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(rules_for(seats, [53 // seats, 3, (6, True)]) for seats in (2, 4, 5)),
+        *with_variants(lambda rules: rules.num_suits > 1),
+    ],
+)
+def test_the_names_of_the_suits_do_not_show_in_canonical_vectors(rules: Rules) -> None:
+    rng, suits_of_pack = random.Random(4), range(rules.num_suits)
     deals = random_deals(rules, rng)
     table = Table(Game(rules, deals=deals))
     game, layout = table.game, table.game.layout
     others = {
         suits: Game(rules, deals=[relabelled_deal(deal, suits) for deal in deals])
-        for suits in itertools.permutations(range(4))
+        for suits in itertools.permutations(suits_of_pack)
     }
     untied = 0
     while not game.is_terminal:
-        seat = rng.randrange(seats)
-        swaps = swaps_of_equal_suits(table.dealt[seat], game.trump)
+        seat = rng.randrange(rules.num_players)
+        swaps = swaps_of_equal_suits(table.dealt[seat], game.trump, rules.num_suits)
         untied += len(swaps) == 1
         alike = {relabelled(layout, game.state(seat, "canonical"), moves).tobytes() for moves in swaps}
-        assert len(others) == 24
+        assert len(others) == math.factorial(rules.num_suits)
         for other in others.values():
             state = other.state(seat, "canonical")
             assert state.tobytes() in alike

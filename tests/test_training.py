@@ -291,7 +291,7 @@ def test_no_deal_comes_twice_nor_in_an_evaluation(
 
 def long(tables: list[Table]) -> list[Table]:
     """Those with hands of five cards and more, whose deals do not come twice by chance."""
-    return [table for table in tables if table.rules.most_cards >= 5]
+    return [table for table in tables if table.rules.schedule[0].cards >= 5]
 
 
 # Settings at the edge.

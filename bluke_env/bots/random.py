@@ -8,7 +8,7 @@ from bluke_env.agent import Turn
 from bluke_env.engine.jit import kernel
 from bluke_env.engine.random import stream
 from bluke_env.engine.state import BID
-from bluke_env.engine.step import BID_BASE, random_bit
+from bluke_env.engine.step import bid_action_of, random_bit
 from bluke_env.errors import checked_seed
 
 
@@ -56,4 +56,4 @@ def random_view_actions(rules, views, games, seed, out):
         hand = stream(stream(seed, games[row]), view.hand_number)
         decision = 64 + np.int64(view.seat) if view.phase == BID else np.int64(view.num_played)
         bit, _ = random_bit(rules[0], view, stream(hand, decision))
-        out[row] = bit + (BID_BASE if view.phase == BID else 0)
+        out[row] = bid_action_of(bit, np.int64(rules[0].most_cards)) if view.phase == BID else bit

@@ -9,6 +9,7 @@ from bluke_env.bots.rule_kernels import rule_actions
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.state import GAME
 from bluke_env.errors import checked_seed
+from bluke_env.rules import BOARD
 
 DEFAULT_WORLDS = 40
 """Costs about 0.25 points a hand at 13 cards, and less at fewer, against bids from very many worlds."""
@@ -51,6 +52,6 @@ class RuleBot:
     def act(self, turn: Turn) -> np.ndarray:
         """Returns one legal action id per row, int64 [n]."""
         actions = np.empty(len(turn.views), np.int64)
-        scratch, pack, tally = np.empty(1, GAME), np.empty(NUM_CARDS, np.int8), np.empty(NUM_CARDS // 2 + 1, np.int64)
+        scratch, pack, tally = np.empty(1, GAME), np.empty(NUM_CARDS, np.int8), np.empty((2, BOARD + 1), np.int64)
         rule_actions(turn.rules.record(), turn.views, self._worlds, self._seed, scratch, pack, tally, actions)
         return actions

@@ -12,15 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bluke_env.cards import BLUKES, FULL_PACK, NUM_SUITS
+from bluke_env.cards import BLUKES, NUM_SUITS
+from bluke_env.engine.back_alley import partner
+from bluke_env.engine.bid import legal_bids
 from bluke_env.engine.bits import highest, lowest, popcount
-from bluke_env.engine.encode import above, winning_cards
+from bluke_env.engine.encode import above, unplayed, winning_cards
 from bluke_env.engine.jit import inlined, kernel
 from bluke_env.engine.play import legal_cards, put_card, suit_mask
 from bluke_env.engine.random import bounded, stream
-from bluke_env.engine.score import points
+from bluke_env.engine.score import hand_points, standing_tricks
 from bluke_env.engine.state import BID, FREE, NONE, PLAY
-from bluke_env.engine.step import BID_BASE
+from bluke_env.engine.step import bid_action_of
+from bluke_env.rules import BOARD
 
 # Fitted to the tricks and points of one changed bot among unchanged ones, at 2 to 15 seats. What a card is worth later
 # is counted in tricks: trumps and Blukes are worth more than one, since they win back the lead as well.
@@ -32,7 +35,6 @@ _STILL_BEATEN = 0.35
 _SPENDS_BLUKE = 0.2
 """The chance that an unseen Bluke held by one of those yet to play is put on the trick."""
 
-_PACK = np.int64(FULL_PACK)
 _CLOSE = 1e-9
 """Differences below this are rounding: the card looked at first is played, lower ones before higher ones."""
 
@@ -51,10 +53,11 @@ class Facts(NamedTuple):
     trumpless: float  # the chance that another seat holds no trump
     blukeless: float  # the chance that no unseen Bluke is put on this trick
     voids: int  # how many of those yet to play have shown out of suit s, in byte s
+    gain: float  # what the side gains by taking the trick: less than one where the partner may take it anyway
 
 
 @inlined
-def facts_of(game, seats, hidden, legal):
+def facts_of(rules, game, seats, hidden, legal):
     """Gathers the facts for the seat to act; see `choose_card`."""
     hand = game.hands[game.seat]
     trump, leading = np.int64(game.trump), game.in_trick == 0
@@ -68,23 +71,28 @@ def facts_of(game, seats, hidden, legal):
     for _ in range(later):
         seat = seat + 1 if seat + 1 < seats else 0
         voids += (np.int64(game.voids[seat]) * 0x00204081) & 0x01010101  # spreads four bits over four bytes
-    led, others = np.int64(game.led), seats - 1
-    return Facts(trump, leading, led, unseen, wins, others, later, holds, trumpless, blukeless, voids)
+    led, others, gain = np.int64(game.led), seats - 1, 1.0
+    if rules.teams and not leading and game.best_seat == partner(np.int64(game.seat)):
+        gain = 1.0 - power(
+            1.0 - holds, min(15, later * popcount(unseen & winning_cards(np.int64(game.best_card), trump)))
+        )
+    return Facts(trump, leading, led, unseen, wins, others, later, holds, trumpless, blukeless, voids, gain)
 
 
 @inlined
-def choose_card(game, seats, hidden):
+def choose_card(rules, game, seats, hidden):
     """Returns the card that the seat to act plays.
 
     Args:
+        rules: A `RULES` record.
         game: A `GAME` record in the play phase; the other seats' hands are not read.
         seats: How many play.
         hidden: The mask of all cards neither played nor turned up.
     """
-    legal = legal_cards(game)
+    legal = legal_cards(rules, game)
     if legal & (legal - 1) == 0:
         return lowest(legal)
-    facts = facts_of(game, seats, hidden, legal)
+    facts = facts_of(rules, game, seats, hidden, legal)
     choice, best = np.int64(NONE), -np.inf
     for suit in range(NUM_SUITS):
         cards = legal & suit_mask(suit)
@@ -106,7 +114,7 @@ def best_bluke(facts, cards):
         higher = popcount(facts.unseen & BLUKES & above(card))
         value = -_KEEP_BLUKE * spared(facts.holds * facts.others, higher)
         if (facts.wins >> card) & 1:
-            value += spared(facts.holds * facts.later, higher)
+            value += facts.gain * spared(facts.holds * facts.later, higher)
         if value > best + _CLOSE:
             choice, best = card, value
     return choice, best
@@ -133,9 +141,9 @@ def best_of_suit(facts, suit, cards):
         value = -keep * power(fades, higher)
         if (wins >> card) & 1:
             if suit == asked:
-                value += takes * power(unbeaten, higher)
+                value += facts.gain * takes * power(unbeaten, higher)
             else:
-                value += takes * unruffed(facts, asked, facts.later, power(1.0 - facts.holds, higher))
+                value += facts.gain * takes * unruffed(facts, asked, facts.later, power(1.0 - facts.holds, higher))
         if value > best + _CLOSE:
             choice, best = card, value
         rest = wins & above(card)
@@ -173,11 +181,9 @@ def power(base, exponent):
 
 
 @inlined
-def hidden_cards(game, seats):
-    """Returns the mask of all cards neither played nor turned up."""
-    hidden = _PACK
-    if game.turned_up != NONE:
-        hidden &= ~(np.int64(1) << np.int64(game.turned_up))
+def hidden_cards(rules, game, seats):
+    """Returns the mask of all cards neither played nor out of play."""
+    hidden = unplayed(rules, game)
     for seat in range(seats):
         hidden &= ~game.played[seat]
     return hidden
@@ -188,7 +194,7 @@ def play_out(rules, game, seats, hidden):
     """Plays a hand to its end, every seat by `choose_card`."""
     over = False
     while not over:
-        card = choose_card(game, seats, hidden)
+        card = choose_card(rules, game, seats, hidden)
         hidden &= ~(np.int64(1) << card)
         over = put_card(rules, game, card)
 
@@ -219,15 +225,15 @@ def open_world(game, seat, seats, own, pack, unseen, state):
         game.tricks[other] = 0
         game.voids[other] = 0
     game.phase = PLAY
-    game.seat = (np.int64(game.dealer) + 1) % seats
-    game.leader = game.seat
+    game.seat = game.leader
+    game.trump_broken = 0
     game.num_played = 0
     return state
 
 
 @inlined
 def tally_tricks(rules, game, seats, worlds, state, pack, tally):
-    """Counts in `tally` in how many of `worlds` random worlds the seat to act takes 0, 1, 2, ... tricks.
+    """Counts in how many of `worlds` random worlds the seat to act, and its side, take 0, 1, 2, ... tricks.
 
     Args:
         rules: A `RULES` record.
@@ -236,31 +242,45 @@ def tally_tricks(rules, game, seats, worlds, state, pack, tally):
         worlds: How many deals of the unseen cards are played out.
         state: uint64 random stream.
         pack: Scratch space for 54 cards (int8).
-        tally: Integers [28], written.
+        tally: Integers [2, 28], written: its own tricks and those of its side.
     """
     seat = np.int64(game.seat)
     own = game.hands[seat]
-    hidden = hidden_cards(game, seats)
+    hidden = hidden_cards(rules, game, seats)
     unseen, cards = 0, hidden & ~own
     while cards:
         pack[unseen] = lowest(cards)
         cards &= cards - 1
         unseen += 1
-    tally[:] = 0
+    tally[:, :] = 0
+    leader = game.leader
     for _ in range(worlds):
+        game.leader = leader
         state = open_world(game, seat, seats, own, pack, unseen, state)
         play_out(rules, game, seats, hidden)
-        tally[game.tricks[seat]] += 1
+        tally[0, game.tricks[seat]] += 1
+        tally[1, standing_tricks(rules, game, seat)] += 1
 
 
 @inlined
-def best_bid(rules, hand_size, tally):
-    """Returns the bid with the most points over all worlds, the lowest of equals."""
+def best_bid(rules, game, tally):
+    """Returns the bid with the most points over all worlds, the lowest of equals.
+
+    A bid of tricks is judged by its seat's own tricks; where the partner has bid, their sum is judged by those of the
+    side, and so is a board, since it stands for both.
+    """
+    size = np.int64(game.hand_size)
+    told = np.int64(game.bids[partner(np.int64(game.seat))]) if rules.teams else np.int64(NONE)
     choice, best = np.int64(NONE), np.int64(0)
-    for bid in range(np.int64(rules.min_bid), hand_size + 1):
+    legal = legal_bids(rules, game)
+    while legal:
+        bid: int = lowest(legal)
+        legal &= legal - 1
+        stands = bid if told == NONE else max(bid, told) if max(bid, told) > BOARD else bid + told
+        whose = 0 if told == NONE and bid <= BOARD else 1
         total = np.int64(0)
-        for tricks in range(hand_size + 1):
-            total += tally[tricks] * np.int64(points(rules, bid, tricks))
+        for tricks in range(size + 1):
+            total += tally[whose, tricks] * hand_points(rules, size, stands, tricks)
         if choice == NONE or total > best:
             choice, best = bid, total
     return choice
@@ -287,7 +307,7 @@ def rule_actions(rules, views, worlds, seed, scratch, pack, tally, out):
         seed: uint64, the bot's.
         scratch: One `GAME` record of scratch space.
         pack: Scratch space, int8 [54].
-        tally: Scratch space, int64 [28].
+        tally: Scratch space, int64 [2, 28].
         out: int64 [n], written: action ids.
     """
     seats = np.int64(rules[0].num_players)
@@ -296,6 +316,6 @@ def rule_actions(rules, views, worlds, seed, scratch, pack, tally, out):
         if view.phase == BID:
             scratch[0] = view
             tally_tricks(rules[0], scratch[0], seats, worlds, bid_stream(view, seats, seed), pack, tally)
-            out[row] = BID_BASE + best_bid(rules[0], np.int64(view.hand_size), tally)
+            out[row] = bid_action_of(best_bid(rules[0], view, tally), np.int64(rules[0].most_cards))
         else:
-            out[row] = choose_card(view, seats, hidden_cards(view, seats))
+            out[row] = choose_card(rules[0], view, seats, hidden_cards(rules[0], view, seats))

@@ -88,6 +88,19 @@ def zero(typingctx, out, start, count):
     return types.void(out, types.int64, types.int64), codegen
 
 
+@intrinsic
+def copy_pack(typingctx, source, out):
+    """Copies 54 entries of one int8 array to another."""
+
+    def codegen(context, builder, signature, args):
+        kinds = zip(signature.args, args, strict=True)
+        source, out = (context.make_array(kind)(context, builder, array) for kind, array in kinds)
+        cgutils.raw_memcpy(builder, out.data, source.data, ir.Constant(ir.IntType(64), NUM_CARDS), 1)
+        return context.get_dummy_value()
+
+    return types.void(source, out), codegen
+
+
 @inlined
 def nth_set(mask, n):
     """Returns the index of the n-th set bit, counted from 0 at the low end."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS
+from bluke_env.cards import BLUKES, LO_BLUKE, NUM_CARDS, NUM_RANKS
+from bluke_env.engine.bits import copy_pack
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.random import bounded, game_key, stream
 from bluke_env.engine.state import BID, NONE
@@ -15,21 +16,22 @@ _DEALER_STREAM = 1 << 20
 
 
 @subroutine
-def draw_dealer(key, num_players, pack):
+def draw_dealer(rules, key, pack):
     """Every player draws a card and the highest deals; those tied for highest draw again among themselves.
 
     Args:
+        rules: A `RULES` record.
         key: The game's key.
-        num_players: Seats.
         pack: Scratch space for 54 cards (int8).
 
     Returns:
         The seat of the first dealer.
     """
+    num_players = np.int64(rules.num_players)
     state = stream(key, _DEALER_STREAM)
     drawing = (1 << num_players) - 1
     while True:
-        state = _fill(pack, num_players, state)
+        state = _fill(rules, pack, num_players, state)
         best, best_height = 0, -1
         for seat in range(num_players):
             if drawing >> seat & 1:
@@ -55,12 +57,12 @@ def _draw_height(card):
 
 
 @inlined
-def _fill(pack, count, state):
+def _fill(rules, pack, count, state):
     """Puts `count` random cards of the pack in its first places (Fisher and Yates, from an ordered pack)."""
-    for card in range(NUM_CARDS):
-        pack[card] = card
+    num_cards = np.int64(rules.num_cards)
+    copy_pack(rules.pack, pack)
     for place in range(count):
-        pick, state = bounded(state, NUM_CARDS - place)
+        pick, state = bounded(state, num_cards - place)
         pick += place
         card = pack[pick]
         pack[pick] = pack[place]
@@ -76,7 +78,8 @@ def deal_hand(rules, game):
     no_trump = rules.no_trump[game.hand_number] != 0
     pack = game.order  # empty between hands, so it serves as the pack while dealing
     count = seats * size
-    _fill(pack, count if no_trump else count + 1, stream(game.key, game.hand_number))
+    shown = 0 if no_trump else 2 if rules.teams else 1
+    _fill(rules, pack, count + shown, stream(game.key, game.hand_number))
     place = 0
     for seat in range(seats):
         hand = 0
@@ -84,12 +87,26 @@ def deal_hand(rules, game):
             hand |= 1 << np.int64(pack[place])
             place += 1
         game.hands[seat] = hand
-    open_hand(rules, game, size, NONE if no_trump else pack[count])
+    turned_up = np.int64(NONE if no_trump else pack[count])
+    open_hand(rules, game, size, turned_up, np.int64(pack[count + 1]) if shown == 2 else np.int64(NONE))
 
 
 @inlined
-def open_hand(rules, game, size, turned_up):
-    """Sets everything but the hands themselves for a hand about to be bid."""
+def exchange(rules, game, turned_up, next_card):
+    """At a turned-up Blooper the holder of the other gives it back for the next card, so that none is in play."""
+    game.exchanged = NONE
+    game.drawn = NONE
+    if rules.teams and turned_up >= LO_BLUKE:
+        for seat in range(rules.num_players):
+            if game.hands[seat] & BLUKES:
+                game.hands[seat] = (game.hands[seat] & ~np.int64(BLUKES)) | (np.int64(1) << next_card)
+                game.exchanged = seat
+                game.drawn = next_card
+
+
+@inlined
+def open_hand(rules, game, size, turned_up, next_card):
+    """Opens the bidding of a hand that has just been dealt."""
     seats = np.int64(rules.num_players)
     game.hand_size = size
     game.turned_up = turned_up
@@ -103,6 +120,8 @@ def open_hand(rules, game, size, turned_up):
     game.led = NONE
     game.best_card = NONE
     game.best_seat = NONE
+    game.trump_broken = 0
+    exchange(rules, game, turned_up, next_card)
     for seat in range(seats):
         game.played[seat] = 0
         game.bids[seat] = NONE
@@ -129,8 +148,10 @@ def start_game(rules, game, key):
     game.last_dealer = NONE
     game.last_trump = NONE
     game.last_turned_up = NONE
+    game.last_exchanged = NONE
+    game.last_drawn = NONE
     game.key = key
-    game.dealer = draw_dealer(key, np.int64(rules.num_players), game.order)
+    game.dealer = draw_dealer(rules, key, game.order)
     game.hand_number = 0
     deal_hand(rules, game)
 
@@ -143,10 +164,10 @@ def start_games(rules, games, seed, numbers):
 
 
 @kernel
-def set_deal(rules, games, index, hands, turned_up, dealer):
-    """Replaces the deal of a hand about to be bid by given hands (int64 masks [seats]), turned-up card and dealer."""
+def set_deal(rules, games, index, hands, turned_up, next_card, dealer):
+    """Replaces the deal of a hand about to be bid: hands (int64 masks [seats]), turned-up and next card, dealer."""
     game = games[index]
     for seat in range(len(hands)):
         game.hands[seat] = hands[seat]
     game.dealer = dealer
-    open_hand(rules[0], game, np.int64(game.hand_size), turned_up)
+    open_hand(rules[0], game, np.int64(game.hand_size), turned_up, next_card)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from bluke_env.cards import BLUKES, FULL_PACK, LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from bluke_env.cards import BLUKES, LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
+from bluke_env.engine.back_alley import side_bid, side_tricks, tricks_bid
 from bluke_env.engine.bits import highest, spread, spread_word, zero
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import legal_cards_of, suit_mask
 from bluke_env.engine.state import BID, NONE, OVER, PLAY
-from bluke_env.engine.step import BID_BASE, legal_bits
+from bluke_env.engine.step import BID_BASE, bid_action_of, legal_bits
 from bluke_env.engine.suits import FIXED_ORDER, canonical_order, relabel_mask, relabel_suits
+from bluke_env.rules import BOARD, MAX_BOARD_LEVEL
 
-_PACK = np.int64(FULL_PACK)
 _SHIFT = 256
 """Score units that make every score positive; 127 of them hold the largest."""
 
@@ -42,6 +43,20 @@ def top_cards(hand, unseen):
 
 
 @inlined
+def unplayed(rules, game):
+    """Returns the mask of the cards that may be in hands or yet unseen: the pack without what is out of play.
+
+    Cards already played are among them.
+    """
+    cards = rules.pack_mask
+    if game.turned_up != NONE:
+        cards &= ~(np.int64(1) << np.int64(game.turned_up))
+        if rules.teams and game.turned_up >= LO_BLUKE:
+            cards &= ~np.int64(BLUKES)
+    return cards
+
+
+@inlined
 def winning_cards(best, trump):
     """Returns the mask of all cards that take a trick from the card winning it so far."""
     if best >= LO_BLUKE:
@@ -65,17 +80,58 @@ def put(out, at, value):
     out[np.uint64(at)] = value
 
 
+LAYOUT = np.dtype(
+    [
+        ("room", np.int64),  # seats
+        ("most", np.int64),  # cards of a hand
+        ("unit", np.int64),  # of the coarse scores
+        ("reciprocal", np.int64),  # 2**32 over it, rounded up
+        ("suits", np.int64),
+        ("ranks", np.int64),
+        ("boards", np.int64),  # levels of board; where there are any, the facts of teams follow the rest
+        ("size", np.int64),  # entries of an observation
+        ("num_actions", np.int64),
+    ]
+)
+"""What compiled code has to know of an `ObservationLayout`."""
+
+
 @inlined
-def observation_size(room, most):
-    """Returns the entries of an observation for `room` seats and `most` cards."""
-    return (
-        3 + NUM_CARDS * (room + 4) + NUM_SUITS + NUM_RANKS + 2 + 2 * room * (most + 1)
-        + room * (1 + NUM_SUITS) + most + 6 * room + 1
-    )  # fmt: skip
+def columns_of(layout):
+    """Returns the entries of a set of cards."""
+    return layout.suits * layout.ranks + 2
+
+
+@inlined
+def put_cards(out, at, cards, suits, ranks):
+    """Writes a set of cards.
+
+    With the whole pack it is a whole word: what it writes past its end must be written later.
+    """
+    if suits * ranks == NUM_SUITS * NUM_RANKS:
+        spread_word(out, at, cards)
+        return
+    for suit in range(suits):
+        for rank in range(ranks):
+            put(out, at + suit * ranks + rank, (cards >> (NUM_RANKS * suit + NUM_RANKS - ranks + rank)) & 1)
+    put(out, at + suits * ranks, (cards >> LO_BLUKE) & 1)
+    put(out, at + suits * ranks + 1, (cards >> (LO_BLUKE + 1)) & 1)
 
 
 @subroutine
 def encode(rules, game, seat, order, layout, out, start):
+    """Writes the observation of `seat`; see `_encode`.
+
+    For the whole pack the sizes are constants, and it is compiled to much faster code.
+    """
+    if layout.suits * layout.ranks == NUM_SUITS * NUM_RANKS:
+        _encode(rules, game, seat, order, layout, NUM_SUITS, NUM_RANKS, out, start)
+    else:
+        _encode(rules, game, seat, order, layout, layout.suits, layout.ranks, out, start)
+
+
+@inlined
+def _encode(rules, game, seat, order, layout, suits, ranks, out, start):
     """Writes the observation of `seat`.
 
     Args:
@@ -83,31 +139,40 @@ def encode(rules, game, seat, order, layout, out, start):
         game: A `GAME` record.
         seat: The observing seat, absolute.
         order: The order of the suits it sees.
-        layout: (seats, most cards, score unit, 2**32 over it rounded up) of the layout.
+        layout: One `LAYOUT` record.
+        suits: Its suits.
+        ranks: Its ranks.
         out: int8 vector; flat, since slicing an array costs more than writing one.
         start: Where in it the observation begins.
     """
     seats = np.int64(rules.num_players)
-    room, most, unit, reciprocal = layout
-    bids = most + 1
+    room, most, unit = layout.room, layout.most, layout.unit
+    columns = suits * ranks + 2
+    wide = columns == NUM_CARDS
+    bids, needs = most + 1 + layout.boards, most + 1
     played_at = np.int64(start) + 3
-    voids_at = played_at + NUM_CARDS * room
-    hand_at = voids_at + NUM_SUITS * room
-    trump_at = hand_at + 4 * NUM_CARDS
-    bids_at = trump_at + NUM_SUITS + NUM_RANKS + 2
+    voids_at = played_at + columns * room
+    hand_at = voids_at + suits * room
+    trump_at = hand_at + 4 * columns
+    turned_at = trump_at + suits
+    bids_at = turned_at + ranks + 2
     needed_at = bids_at + room * bids
-    tricks_at = needed_at + room * bids
+    tricks_at = needed_at + room * needs
     size_at = tricks_at + room
     seats_at = size_at + most
     scores_at = seats_at + 4 * room
+    teams_at = scores_at + 2 * room + 1
+    end = start + layout.size
     for phase in range(3):
         put(out, start + phase, game.phase == phase)
     if room > seats:
-        zero(out, played_at + NUM_CARDS * seats, NUM_CARDS * (room - seats))
-    end = scores_at + 2 * room + 1
-    for at in range(trump_at, end - 64, 64):
-        spread_word(out, at, 0)
-    spread_word(out, end - 64, 0)  # what it takes away before `trump_at` is still to be written
+        zero(out, played_at + columns * seats, columns * (room - seats))
+    if wide:
+        for at in range(trump_at, end - 64, 64):
+            spread_word(out, at, 0)
+        spread_word(out, end - 64, 0)  # what it takes away before `trump_at` is still to be written
+    else:
+        zero(out, trump_at, end - trump_at)
 
     # All that there is of every seat in one loop: several short ones would be compiled to slow vector code.
     hand = game.hands[seat]
@@ -117,40 +182,38 @@ def encode(rules, game, seat, order, layout, out, start):
         other = wrapped(seat + relative, seats)
         cards = game.played[other]
         seen |= cards
-        spread_word(out, played_at + NUM_CARDS * relative, relabel_mask(cards, order))
-        voids |= relabel_suits(np.int64(game.voids[other]), order) << (NUM_SUITS * relative)
-        bid, tricks, score = (
-            np.int64(game.bids[other]),
-            np.int64(game.tricks[other]),
-            np.int64(game.scores[other]),
-        )
-        if bid != NONE:
+        put_cards(out, played_at + columns * relative, relabel_mask(cards, order), suits, ranks)
+        voids |= relabel_suits(np.int64(game.voids[other]), order) << (suits * relative)
+        bid, tricks, score = np.int64(game.bids[other]), np.int64(game.tricks[other]), np.int64(game.scores[other])
+        if bid != NONE and not rules.teams:
             put(out, bids_at + relative * bids + bid, 1)
-            put(out, needed_at + relative * bids + max(bid - tricks, 0), 1)
+            put(out, needed_at + relative * needs + max(bid - tricks, 0), 1)
         put(out, tricks_at + relative, tricks)
         # A shift to positive numbers and a multiplication stand for the division, which would cost far more.
-        coarse = (((score + unit // 2 + _SHIFT * unit) * reciprocal) >> 32) - _SHIFT
+        coarse = (((score + unit // 2 + _SHIFT * unit) * layout.reciprocal) >> 32) - _SHIFT
         put(out, scores_at + relative, coarse)
         put(out, scores_at + room + relative, score - coarse * unit)
 
-    # Whole words: what one writes past its end is overwritten by the next, and by the ones set after the last.
-    if game.turned_up != NONE:
-        seen |= np.int64(1) << np.int64(game.turned_up)
     winners = np.int64(0)
     if game.in_trick > 0:
-        winners = legal_cards_of(game, seat) & winning_cards(np.int64(game.best_card), np.int64(game.trump))
-    spread_word(out, voids_at, voids)
-    spread_word(out, hand_at, relabel_mask(hand, order))
-    spread_word(out, hand_at + NUM_CARDS, relabel_mask(game.table, order))
-    spread_word(out, hand_at + 2 * NUM_CARDS, relabel_mask(top_cards(hand, _PACK & ~seen), order))
-    spread_word(out, hand_at + 3 * NUM_CARDS, relabel_mask(winners, order))
+        winners = legal_cards_of(rules, game, seat) & winning_cards(np.int64(game.best_card), np.int64(game.trump))
+    top = top_cards(hand, unplayed(rules, game) & ~seen)
+    if wide:
+        spread_word(out, voids_at, voids)
+    else:
+        for place in range(suits * room):
+            put(out, voids_at + place, (voids >> place) & 1)
+    put_cards(out, hand_at, relabel_mask(hand, order), suits, ranks)
+    put_cards(out, hand_at + columns, relabel_mask(game.table, order), suits, ranks)
+    put_cards(out, hand_at + 2 * columns, relabel_mask(top, order), suits, ranks)
+    put_cards(out, hand_at + 3 * columns, relabel_mask(winners, order), suits, ranks)
 
     if game.trump != NONE:
         put(out, trump_at + ((order >> (2 * game.trump)) & 3), 1)
     if game.turned_up >= LO_BLUKE:
-        put(out, trump_at + NUM_SUITS + NUM_RANKS + game.turned_up - LO_BLUKE, 1)
+        put(out, turned_at + ranks + game.turned_up - LO_BLUKE, 1)
     elif game.turned_up != NONE:
-        put(out, trump_at + NUM_SUITS + game.turned_up % NUM_RANKS, 1)
+        put(out, turned_at + game.turned_up % NUM_RANKS - (NUM_RANKS - ranks), 1)
     put(out, size_at + game.hand_size - 1, 1)
     put(out, seats_at + wrapped(game.dealer - seat + seats, seats), 1)
     if game.phase != OVER:
@@ -159,29 +222,51 @@ def encode(rules, game, seat, order, layout, out, start):
     if game.best_seat != NONE:
         put(out, seats_at + 3 * room + wrapped(game.best_seat - seat + seats, seats), 1)
     put(out, scores_at + 2 * room, rules.num_hands - game.hand_number)
+    if rules.teams:
+        _encode_teams(game, seat, most, bids_at, needed_at, teams_at, out)
+
+
+@subroutine
+def _encode_teams(game, seat, most, bids_at, needed_at, teams_at, out):
+    """Writes the bids, boards among them, the tricks that sides still need, and the facts that only teams have."""
+    bids, needs = most + 1 + MAX_BOARD_LEVEL, most + 1
+    for relative in range(4):
+        other = (seat + relative) % 4
+        if game.bids[other] != NONE:
+            put(out, bids_at + relative * bids + bid_action_of(np.int64(game.bids[other]), most) - BID_BASE, 1)
+            needed = tricks_bid(side_bid(game, other), np.int64(game.hand_size)) - side_tricks(game, other)
+            put(out, needed_at + relative * needs + max(needed, 0), 1)
+    put(out, teams_at, game.trump_broken)
+    if game.exchanged != NONE:
+        put(out, teams_at + 1 + (game.exchanged - seat + 4) % 4, 1)
 
 
 @subroutine
 def encode_state(rules, game, seat, order, layout, out, start):
     """Writes the observation of `seat`, then the hands of the seats to its left, in turn."""
     seats = np.int64(rules.num_players)
-    room, most, _, _ = layout
+    columns = columns_of(layout)
     encode(rules, game, seat, order, layout, out, start)
-    at = start + observation_size(room, most)
-    zero(out, at, NUM_CARDS * (room - 1))
+    at = start + layout.size
+    zero(out, at, columns * (layout.room - 1))
     for relative in range(1, seats):
         cards = relabel_mask(game.hands[wrapped(seat + relative, seats)], order)
-        spread(out, at + NUM_CARDS * (relative - 1), cards)
+        if columns == NUM_CARDS:
+            spread(out, at + columns * (relative - 1), cards)
+        else:
+            put_cards(out, at + columns * (relative - 1), cards, layout.suits, layout.ranks)
 
 
 @inlined
-def encode_mask(phase, legal, most, out, start):
+def encode_mask(phase, legal, layout, out, start):
     """Writes legal decisions (already relabelled) as an action mask into `out` from index `start`."""
     cards = legal if phase == PLAY else 0
     bids = legal if phase == BID else 0
     spread(out, start, cards)
-    for bid in range(most + 1):
+    for bid in range(layout.most + 1):
         put(out, start + BID_BASE + bid, (bids >> bid) & 1)
+    for level in range(1, layout.boards + 1):
+        put(out, start + BID_BASE + layout.most + level, (bids >> (BOARD + level)) & 1)
 
 
 @inlined
@@ -194,7 +279,7 @@ def relabel_legal(game, legal, order):
 def observe(rules, games, index, seat, canonical, layout, out):
     """Writes the observation of any seat of one game into `out`; see `encode`."""
     game = games[index]
-    encode(rules[0], game, seat, order_for(game, seat, canonical), layout, out, 0)
+    encode(rules[0], game, seat, order_for(game, seat, canonical), layout[0], out, 0)
 
 
 @kernel
@@ -205,11 +290,11 @@ def observe_mask(rules, games, index, seat, canonical, layout, out):
         out[:] = 0
         return
     legal = relabel_legal(game, legal_bits(rules[0], game), order_for(game, seat, canonical))
-    encode_mask(game.phase, legal, layout[1], out, 0)
+    encode_mask(game.phase, legal, layout[0], out, 0)
 
 
 @kernel
 def observe_state(rules, games, index, seat, canonical, layout, out):
     """Writes the perfect-information state as `seat` sees it; see `encode_state`."""
     game = games[index]
-    encode_state(rules[0], game, seat, order_for(game, seat, canonical), layout, out, 0)
+    encode_state(rules[0], game, seat, order_for(game, seat, canonical), layout[0], out, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env.cards import BLUKES, LO_BLUKE, NUM_RANKS
+from bluke_env.engine.back_alley import note_off_suit, team_cards
 from bluke_env.engine.jit import inlined
 from bluke_env.engine.state import FREE, NONE
 
@@ -18,14 +19,16 @@ def suit_mask(suit):
 
 
 @inlined
-def legal_cards(game):
+def legal_cards(rules, game):
     """Returns the mask of the cards that the seat to act may play."""
-    return legal_cards_of(game, np.int64(game.seat))
+    return legal_cards_of(rules, game, np.int64(game.seat))
 
 
 @inlined
-def legal_cards_of(game, seat):
+def legal_cards_of(rules, game, seat):
     """Returns the mask of the cards that a seat may play if it is, or were, its turn."""
+    if rules.teams:
+        return team_cards(rules, game, seat)
     hand = game.hands[seat]
     led = np.int64(game.led)
     if 0 <= led < FREE:
@@ -76,8 +79,12 @@ def put_card(rules, game, card):
         game.best_card = card
         game.best_seat = seat
     else:
-        if card < LO_BLUKE and game.led < FREE and card // NUM_RANKS != game.led:
-            game.voids[seat] |= np.int64(1) << np.int64(game.led)
+        suit = card // NUM_RANKS
+        if suit != game.led and game.led < FREE:
+            if rules.teams:
+                note_off_suit(game, seat, suit)
+            elif suit < FREE:
+                game.voids[seat] |= np.int64(1) << np.int64(game.led)
         if beats(card, np.int64(game.best_card), np.int64(game.trump)):
             game.best_card = card
             game.best_seat = seat

@@ -59,6 +59,21 @@ def game_key(seed, number):
     return mix(mix(seed ^ _SALT) + (number + np.uint64(1)) * GOLDEN)
 
 
+def first_seed(key: int) -> int:
+    """Returns the seed whose game 0 has this key: `game_key` backwards."""
+    return _unmix((_unmix(key) - int(GOLDEN)) % (1 << 64)) ^ int(_SALT)
+
+
+def _unmix(x: int) -> int:
+    """Undoes `mix`."""
+    word = 1 << 64
+    x ^= (x >> 31) ^ (x >> 62)
+    x = x * pow(int(_M2), -1, word) % word
+    x ^= (x >> 27) ^ (x >> 54)
+    x = x * pow(int(_M1), -1, word) % word
+    return x ^ (x >> 30) ^ (x >> 60)
+
+
 @kernel
 def hash_words(words):
     """Hashes an array of uint64 to one uint64."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env.cards import NUM_CARDS
+from bluke_env.engine.back_alley import board_points, side_bid, side_tricks
 from bluke_env.engine.deal import deal_hand
 from bluke_env.engine.jit import inlined, subroutine
 from bluke_env.engine.state import NONE, OVER
+from bluke_env.rules import BOARD
 
 
 @inlined
@@ -18,12 +20,32 @@ def points(rules, bid, tricks):
     return rules.points_per_trick * bid + rules.points_per_overtrick * (tricks - bid)
 
 
+@inlined
+def standing_bid(rules, game, seat):
+    """Returns the bid that stands for a seat: its own, or what its side has bid so far; tricks, or `BOARD + level`."""
+    return side_bid(game, seat) if rules.teams else np.int64(game.bids[seat])
+
+
+@inlined
+def standing_tricks(rules, game, seat):
+    """Returns the tricks that a seat, or its side, has taken."""
+    return side_tricks(game, seat) if rules.teams else np.int64(game.tricks[seat])
+
+
+@inlined
+def hand_points(rules, size, bid, tricks):
+    """Returns what is scored for a standing bid and tricks in a hand of `size` cards."""
+    return board_points(rules, size, bid, tricks) if bid > BOARD else np.int64(points(rules, bid, tricks))
+
+
 @subroutine
 def score_hand(rules, game):
     """Scores the hand just played out, keeps it as the last hand, and deals the next or ends the match."""
     seats = np.int64(rules.num_players)
+    size = np.int64(game.hand_size)
     for seat in range(seats):
-        game.last_points[seat] = points(rules, np.int64(game.bids[seat]), np.int64(game.tricks[seat]))
+        bid, tricks = standing_bid(rules, game, seat), standing_tricks(rules, game, seat)
+        game.last_points[seat] = hand_points(rules, size, bid, tricks)
         game.scores[seat] += game.last_points[seat]
     _keep_hand(game, seats)
     game.hand_number += 1
@@ -41,6 +63,8 @@ def _keep_hand(game, seats):
     game.last_dealer = game.dealer
     game.last_trump = game.trump
     game.last_turned_up = game.turned_up
+    game.last_exchanged = game.exchanged
+    game.last_drawn = game.drawn
     for seat in range(seats):
         game.last_bids[seat] = game.bids[seat]
         game.last_tricks[seat] = game.tricks[seat]

@@ -1,7 +1,7 @@
 """One decision of one game: what is legal, and doing it.
 
 Inside the engine a decision is a bit: the bid itself while bidding, the card while playing. Action ids, as users
-see them, add `BID_BASE` to bids.
+see them, add `BID_BASE` to bids, and count boards on from the most tricks that there is room for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bluke_env.engine.play import legal_cards, put_card
 from bluke_env.engine.random import bounded, game_key, stream
 from bluke_env.engine.score import score_hand
 from bluke_env.engine.state import BID, OVER, PLAY
+from bluke_env.rules import BOARD
 
 BID_BASE = NUM_CARDS
 """Action `BID_BASE + b` bids b tricks."""
@@ -26,10 +27,23 @@ _CHOICES = 1 << 40
 
 
 @inlined
+def bid_of(action, most):
+    """Returns the bid (see `bluke_env.engine.bid`) of an action id where up to `most` tricks can be bid."""
+    bid = action - BID_BASE
+    return bid + (BOARD - most) if bid > most else bid
+
+
+@inlined
+def bid_action_of(bid, most):
+    """Returns the action id of a bid where up to `most` tricks can be bid."""
+    return BID_BASE + (bid - (BOARD - most) if bid > BOARD else bid)
+
+
+@inlined
 def legal_bits(rules, game):
     """Returns the mask of legal decisions: bids while bidding, cards while playing, none when the match is over."""
     if game.phase == PLAY:
-        return legal_cards(game)
+        return legal_cards(rules, game)
     if game.phase == BID:
         return legal_bids(rules, game)
     return np.int64(0)
@@ -55,7 +69,7 @@ def apply_action(rules, games, index, action):
         0 if the action is illegal and nothing was changed, 1 if it was applied, 2 if that ended a hand.
     """
     game = games[index]
-    bit = action - BID_BASE if game.phase == BID else action
+    bit = bid_of(action, np.int64(rules[0].most_cards)) if game.phase == BID else action
     if bit < 0 or bit > 63 or not legal_bits(rules[0], game) >> bit & 1:
         return 0
     return 2 if apply_bit(rules[0], game, bit) else 1

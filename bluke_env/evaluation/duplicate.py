@@ -12,7 +12,8 @@ from bluke_env.agent import Agent, Turn
 from bluke_env.batch import BatchGame
 from bluke_env.errors import checked_integer, checked_seed
 from bluke_env.evaluation.seeds import deal_seed, player_seed
-from bluke_env.rules import Rules, ScheduledHand
+from bluke_env.rules import Rules
+from bluke_env.schedule import ScheduledHand
 
 CHUNK_ROWS = 8192
 """Games played at the same time, a few kilobytes each."""
@@ -97,6 +98,9 @@ def _check_seating(rules: Rules, seating: Seating) -> None:
                 f"{agent.name} plays at tables of {own_rules.num_players} players, "
                 f"but this table has {rules.num_players}"
             )
+        if own_rules is not None and own_rules.teams != rules.teams:
+            games = {True: "Back Alley", False: "Bluke"}
+            raise ValueError(f"{agent.name} plays {games[own_rules.teams]}, but this table {games[rules.teams]}")
 
 
 class _Table:
@@ -153,11 +157,11 @@ class _Table:
             choices = np.flatnonzero(masks[row]).tolist()
             raise AgentError(
                 f"{player.name} chose {actions[row]} {self._where(games[row], seats[row])}, but its legal actions are "
-                + ", ".join(f"{action} ({action_text(action)})" for action in choices)
+                + ", ".join(f"{action} ({action_text(action, self._rules.most_cards)})" for action in choices)
             )
         return actions
 
     def _where(self, game: int, seat: int) -> str:
         deal, seating = divmod(int(game), len(self._seatings))
         names = ", ".join(agent.name for agent in self._seatings[seating])
-        return f"in seat {seat} of deal {deal} (hands of {self._rules.most_cards} cards, seated {names})"
+        return f"in seat {seat} of deal {deal} (hands of {self._rules.schedule[0].cards} cards, seated {names})"

@@ -1,4 +1,7 @@
-"""One player among opponents of one kind, and what an opponent makes in the same seats on the same deals."""
+"""One player among opponents of one kind, and what an opponent makes in the same seats on the same deals.
+
+Where partners play together, a player is a side: it takes both seats, and all figures are those of the side.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bluke_env.agent import Agent
-from bluke_env.evaluation.duplicate import CHUNK_ROWS, DuplicateResult, play_duplicate, rotations
+from bluke_env.evaluation.duplicate import CHUNK_ROWS, DuplicateResult, play_duplicate
 from bluke_env.evaluation.statistics import MIN_DEALS, Estimate
-from bluke_env.rules import Rules, ScheduledHand
+from bluke_env.rules import BOARD, Rules
+from bluke_env.schedule import ScheduledHand
 
 STATISTICS = {
     "points": "points per hand",
@@ -47,7 +51,7 @@ class Comparison:
     """One player against opponents in all other seats.
 
     Attributes:
-        player: Who was measured.
+        player: Who was measured; of teams, both partners.
         opponent: Who sat in all other seats.
         hands: For each kind of hand, an estimate of each of `STATISTICS`.
         times: How often each kind of hand occurs in the schedule.
@@ -74,11 +78,11 @@ def measure(
 ) -> Comparison:
     """Measures a player among opponents on duplicate deals.
 
-    Each deal is played once for every seat the player can take, and once with opponents in all seats: the
-    baseline.
+    Each deal is played once for every seat (of teams, every side) the player can take, and once with opponents in all
+    seats: the baseline.
 
     Args:
-        player: Sits in one seat.
+        player: Sits in one seat, or takes one side.
         opponent: Sits in all others. It may be the same object: a player then draws lots like any other, while a
             twin that is another object draws lots of its own.
         rules: Of the table; their schedule says which kinds of hands are played.
@@ -126,32 +130,41 @@ def scheduled_times(rules: Rules, sizes: Sequence[int] | None = None) -> dict[Sc
 def _measure_hand(
     player: Agent, opponent: Agent, rules: Rules, hand: ScheduledHand, deals: int, seed: int, chunk_rows: int
 ) -> dict[str, Estimate]:
-    seats = rules.num_players
-    seatings = [*rotations([player] + [opponent] * (seats - 1)), [opponent] * seats]
-    result = play_duplicate(rules, hand, seatings, deals, seed, chunk_rows=chunk_rows)
-    return {name: Estimate.by_deal(values) for name, values in _by_deal(result, seats).items()}
+    everybody = range(rules.num_players)
+    seatings = [[player if seat in side else opponent for seat in everybody] for side in rules.sides]
+    result = play_duplicate(rules, hand, [*seatings, [opponent] * len(everybody)], deals, seed, chunk_rows=chunk_rows)
+    return {name: Estimate.by_deal(values) for name, values in _by_deal(result, rules, hand.cards).items()}
 
 
-def _by_deal(result: DuplicateResult, seats: int) -> dict[str, np.ndarray]:
+def _by_deal(result: DuplicateResult, rules: Rules, cards: int) -> dict[str, np.ndarray]:
     """Returns `STATISTICS` by deal, float64 [deals].
 
-    In seating r the player sat in seat r; in the last seating there were opponents in all seats. Sums over the
-    rotations are taken in integers before anything is divided, so what cancels is exactly zero.
+    In seating s the player was side s; in the last seating there were opponents in all seats. Sums over the seatings
+    are taken in integers before anything is divided, so what cancels is exactly zero.
     """
-    at_table, baseline = result.points[:, :seats].astype(np.int64), result.points[:, seats]
-    places = np.arange(seats)
-    points = at_table[:, places, places]
-    bids, tricks = (values[:, places, places].astype(np.int64) for values in (result.bids, result.tricks))
+    sides = np.array(rules.sides)  # [sides, seats of a side]
+    count, seats = len(sides), rules.num_players
+    own = np.arange(count)[:, None], sides
+    at_table, baseline = result.points[:, :count].astype(np.int64), result.points[:, count]
+    points = at_table[:, *own][:, :, 0]
+    bids = _standing_bids(result.bids[:, *own], cards)
+    tricks = result.tricks[:, *own].sum(axis=2, dtype=np.int64)
     best = at_table == at_table.max(axis=2, keepdims=True)
     values = {
         "points": points,
-        "over_same_seat": points - baseline,
+        "over_same_seat": points - baseline[:, sides[:, 0]],
         "over_opponents": seats * points - at_table.sum(axis=2),
-        "most_points": (best / best.sum(axis=2, keepdims=True))[:, places, places],
+        "most_points": (best / best.sum(axis=2, keepdims=True))[:, *own].sum(axis=2),
         "made": tricks >= bids,
         "bid": bids,
         "tricks": tricks,
         "overtricks": np.maximum(tricks - bids, 0),
     }
-    divisors = dict.fromkeys(values, seats) | {"over_opponents": seats * (seats - 1)}
+    divisors = dict.fromkeys(values, count) | {"over_opponents": count * (seats - sides.shape[1])}
     return {name: array.sum(axis=1) / divisors[name] for name, array in values.items()}
+
+
+def _standing_bids(bids: np.ndarray, cards: int) -> np.ndarray:
+    """Returns the tricks that each side has bid, int64 [deals, sides]; a board stands for both and is a bid of all."""
+    bids = bids.astype(np.int64)
+    return np.where((bids > BOARD).any(axis=2), cards, bids.sum(axis=2))

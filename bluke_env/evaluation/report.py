@@ -41,7 +41,7 @@ class Evaluation:
         return {
             "rules": self.rules.to_dict(),
             "deals": self.deals,
-            "rotations": self.rules.num_players,
+            "rotations": len(self.rules.sides),
             "seed": self.seed,
             "interval": "mean - half_width to mean + half_width: 95 %, by Student's t, the deal being the unit",
             "statistics": STATISTICS,

@@ -8,7 +8,7 @@ deals, whatever their seeds.
 from __future__ import annotations
 
 from bluke_env.batch import derive_seed
-from bluke_env.rules import ScheduledHand
+from bluke_env.schedule import ScheduledHand
 
 DEALS = 9_001
 """Purpose of the deals."""

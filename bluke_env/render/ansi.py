@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bluke_env.actions import bid_text
 from bluke_env.cards import (
     LO_BLUKE,
     NUM_RANKS,
@@ -17,7 +18,8 @@ from bluke_env.cards import (
 )
 from bluke_env.engine.play import beats
 from bluke_env.engine.state import NONE
-from bluke_env.game import Game, HandResult, Phase
+from bluke_env.game import Game, Phase
+from bluke_env.results import HandResult, first_leader
 
 _LETTERS = str.maketrans(SUIT_SYMBOLS, SUITS)
 
@@ -53,7 +55,7 @@ def printable(text: str, encoding: str | None) -> str:
 def _scored_hand(hand: HandResult, num_hands: int) -> list[str]:
     lines = [f"Hand {hand.number + 1} of {num_hands} is scored: dealer {_name(hand.dealer)}, {_trump(hand)}"]
     seats = len(hand.hands)
-    tricks = _tricks(hand.order, seats, (hand.dealer + 1) % seats, hand.trump)
+    tricks = _tricks(hand.order, seats, hand.leader, hand.trump)
     for number, (plays, winner) in enumerate(tricks, 1):
         lines.append(f"  trick {number:2}: {_plays(plays)} -> {_name(winner)}")
     return lines
@@ -74,10 +76,11 @@ def _table(game: Game) -> list[str]:
     last, bids, tricks, scores, hands = game.last_hand, game.bids, game.tricks, game.scores, game.hands
     for seat in range(game.num_players):
         mark = "> " if seat == game.current_player else "  "
-        bid = "-" if bids[seat] is None else str(bids[seat])
+        told = bids[seat]
+        bid = "-" if told is None else bid_text(told)
         result = "-"
         if last is not None:
-            result = f"bid {last.bids[seat]} took {last.tricks[seat]}: {last.points[seat]:+}"
+            result = f"bid {bid_text(last.bids[seat])} took {last.tricks[seat]}: {last.points[seat]:+}"
         cards = _by_suit(hands[seat])
         rows.append([mark + _name(seat), str(scores[seat]), bid, str(tricks[seat]), result, *cards])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -92,11 +95,11 @@ def _play(game: Game) -> list[str]:
     """The trick before, the trick so far and who is to do what."""
     if game.phase is Phase.BID:
         return [f"{_name(game.current_player)} is to bid."]
-    seats, trump = game.num_players, game.trump
-    record = game._record[0]
+    seats, record = game.num_players, game._record[0]
     order = record["order"][: record["num_played"]].tolist()
+    leader = first_leader(game.rules, game.dealer, record["bids"].tolist())
     lines = []
-    for plays, winner in _tricks(order, seats, (game.dealer + 1) % seats, trump):
+    for plays, winner in _tricks(order, seats, leader, game.trump):
         if len(plays) == seats:
             lines = [f"Last trick: {_plays(plays)} -> {_name(winner)}"]
         else:
