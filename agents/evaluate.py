@@ -143,7 +143,9 @@ def _parser() -> _Parser:
     parser.add_argument("--preset", choices=PRESETS, help="the game (default: the checkpoint's, or bluke)")
     parser.add_argument("--num-players", type=int, help="seats (default: the checkpoint's, or 4)")
     parser.add_argument(
-        "--schedule", metavar="TEXT", help="hands of the match, such as 13-1-13, 5, or extended (default: the standard)"
+        "--schedule",
+        metavar="TEXT",
+        help="hands of the match, such as 13-1-13, 5 or extended (default: the game's own)",
     )
     parser.add_argument("--min-bid", type=int, help="the lowest bid, 0 or 1 (default: the checkpoint's, or 1)")
     parser.add_argument(
@@ -174,7 +176,8 @@ def _rules(players: Sequence[Agent], options: Any) -> Rules:
     known = (getattr(player, "rules", None) for player in players)
     rules = next((rules for rules in known if rules is not None), Rules())
     if options.preset is not None:
-        rules = Rules.preset(options.preset)
+        seats = {} if options.num_players is None else {"num_players": options.num_players}
+        rules = Rules.preset(options.preset, **seats)
     if options.num_players is not None and options.num_players != rules.num_players:
         rules = replace(rules, num_players=options.num_players, schedule=None, most_cards=None)
     if options.schedule is not None:

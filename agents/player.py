@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
 from agents.network import Network
-from bluke_env import Rules, Turn
+from bluke_env import ObservationLayout, Rules, Turn
 from bluke_env.cards import NUM_CARDS
 
 _ROWS = 256
@@ -50,6 +52,9 @@ class NetworkAgent:
                 f"{self.name} was trained for hands of up to {layout.most_cards} cards, but the table plays "
                 f"{turn.rules.most_cards}"
             )
+        needed = ObservationLayout.of(turn.rules).score_unit
+        if needed > layout.score_unit:  # the network looks at no scores, so their unit may be any
+            layout = replace(layout, score_unit=needed)
         encoded = turn.encode(layout, canonical=True)
         if not encoded.masks.any(1).all():
             row = int(encoded.masks.any(1).argmin())

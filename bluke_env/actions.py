@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bluke_env.cards import card_text
 from bluke_env.engine.step import BID_BASE, bid_action_of, bid_of
-from bluke_env.rules import BOARD
+from bluke_env.errors import checked_integer
+from bluke_env.rules import BOARD, MAX_BOARD_LEVEL
 
 _BOARDS = ("board", "double board", "triple board", "quadruple board")
 
@@ -19,7 +20,12 @@ def bid_action(bid: int, most_cards: int = BOARD) -> int:
 
 
 def bid_text(bid: int) -> str:
-    """Returns `3` for three tricks and `double board` for that board."""
+    """Returns `3` for three tricks and `double board` for that board.
+
+    Raises:
+        ValueError: There is no such bid.
+    """
+    checked_integer("the bid", bid, 0, BOARD + MAX_BOARD_LEVEL)
     return _BOARDS[bid - BOARD - 1] if bid > BOARD else str(bid)
 
 
@@ -29,5 +35,9 @@ def action_text(action: int, most_cards: int = BOARD) -> str:
     Args:
         action: The action id.
         most_cards: The room for bids that the rules have, `Rules.most_cards`; it says where boards begin.
+
+    Raises:
+        ValueError: There is no such action.
     """
+    checked_integer("the action", action, 0, BID_BASE + most_cards + MAX_BOARD_LEVEL)
     return card_text(action) if action < BID_BASE else f"bid {bid_text(bid_of.py_func(action, most_cards))}"

@@ -100,7 +100,7 @@ class BatchGame:
 
     @classmethod
     def hands_of(cls, rules: Rules, cards: int, num_games: int, seed: int | None = None, **options: Any) -> BatchGame:
-        """Returns a batch of single hands of `cards` cards, laid out as the whole match of `rules` is.
+        """Returns a batch of single hands of `cards` cards (see `Rules.hands_of`), laid out as the match of `rules` is.
 
         All its games are in lockstep: in every one each seat makes exactly `cards` + 1 decisions.
         """
@@ -236,6 +236,8 @@ class BatchGame:
         indices = self._checked_indices(indices)
         out = np.empty(len(indices), np.int64)
         checked = _checked_actions(actions, len(indices))
+        if ((checked < 0) | (checked >= self.rules.num_actions)).any():
+            raise ValueError(f"actions are {actions}, but action ids run from 0 to {self.rules.num_actions - 1}")
         relabelled_actions(self._facts, self._slots, indices, checked, self.layout.record, out)
         return out
 

@@ -88,13 +88,14 @@ class raw_env(AECEnv):
     before it is made), `tricks` taken in this hand and `score`. Arrays and infos that were handed out never
     change, and writing to them changes nothing here.
 
-    The environment may be copied and pickled at any time.
+    The environment may be copied (`copy.deepcopy`) and pickled at any time.
 
     Args:
         rules: What is played; or give fields of `Rules` by keyword: `num_players`, `schedule`, `min_bid`,
-            `bluke_lead`, `points_per_trick`, `points_per_overtrick`. The standard game for four by default.
-        hand_size: Matches of a single hand of so many cards, laid out as the whole match is; None for whole
-            matches.
+            `bluke_lead`, `points_per_trick`, `points_per_overtrick`, `teams`, `num_suits`, `num_ranks`,
+            `most_cards`. The standard game for four by default.
+        hand_size: Matches of a single hand of so many cards, laid out as the whole match is, at no trump where the
+            schedule says so (see `Rules.hands_of`); None for whole matches.
         reward: When a hand is scored, its "points", or the "margin" of them over the mean of the opponents';
             or at the end of the match only, the "win": 1 for the winner, or each partner of the winning side, an equal
             share for several.
@@ -141,7 +142,7 @@ class raw_env(AECEnv):
         self.reward = checked_choice("reward", reward, REWARDS)
         self.suit_order = checked_choice("suit_order", suit_order, SUIT_ORDERS)
         modes = (None, *self.metadata["render_modes"])
-        if render_mode not in modes:
+        if not isinstance(render_mode, str | None) or render_mode not in modes:
             raise ValueError(f"render_mode is {render_mode!r}, but it must be one of {', '.join(map(str, modes))}")
         self.render_mode = render_mode
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
@@ -337,7 +338,7 @@ class raw_env(AECEnv):
         return entries * self.layout.state_scale
 
     def _seat(self, agent: str) -> int:
-        if agent not in self._seats:
+        if not isinstance(agent, str) or agent not in self._seats:
             raise ValueError(f"there is no agent {agent!r}: the agents are {', '.join(self.possible_agents)}")
         return self._seats[agent]
 

@@ -18,12 +18,12 @@ from bluke_env.deals import Deal, checked_deals
 from bluke_env.engine.deal import set_deal, start_games
 from bluke_env.engine.encode import observe, observe_mask, observe_state
 from bluke_env.engine.random import first_seed
-from bluke_env.engine.state import BID, GAME, NONE, optional
+from bluke_env.engine.state import BID, GAME, NONE, OVER, optional
 from bluke_env.engine.step import BID_BASE, apply_action, legal_mask
 from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
 from bluke_env.results import HandResult
-from bluke_env.rules import Rules, checked_rules
+from bluke_env.rules import BOARD, MAX_BOARD_LEVEL, Rules, checked_rules
 
 _MAGIC = b"BLUKE2\n"
 
@@ -74,13 +74,13 @@ class Game:
         """Returns a game that copies a `GAME` record (an array of one), as `BatchGame` holds them.
 
         Raises:
-            ValueError: It is no such array, or its game has more seats than the rules.
+            ValueError: It is no such array, or its game is not one of these rules.
         """
+        checked_rules(rules)
         if not isinstance(record, np.ndarray) or record.dtype != GAME or record.shape != (1,):
             raise ValueError("record must be an array of one GAME record, such as batch.records[:1]")
-        absent = slice(rules.num_players, None)
-        if any(record[name][0, absent].any() for name in ("hands", "played", "last_dealt")):
-            raise ValueError(f"the record's game has more seats than the rules, which have {rules.num_players}")
+        if not _fits(rules, record[0]):
+            raise ValueError("the record's game does not fit the rules: give those of the batch that played it")
         return cls._restore(rules, record.copy(), None, ())
 
     @classmethod
@@ -421,3 +421,20 @@ class Game:
 
     def _seats(self, name: str) -> list[int]:
         return self._record[name][0, : self.num_players].tolist()
+
+
+def _fits(rules: Rules, record: Any) -> bool:
+    """Says whether a game has the seats, cards and bids that the rules allow, so that nothing is read out of bounds."""
+    seats, number, size = rules.num_players, int(record["hand_number"]), int(record["hand_size"])
+    is_over = record["phase"] == OVER
+    if not 0 <= number <= rules.num_hands or is_over != (number == rules.num_hands):
+        return False
+    if size != rules.schedule[number - is_over].cards:
+        return False
+    dealt = (record["hands"] | record["played"]).tolist()
+    bids = record["bids"][:seats].tolist()
+    return (
+        [cards.bit_count() for cards in dealt] == [size] * seats + [0] * (len(dealt) - seats)
+        and all(cards & ~mask_of(rules.cards) == 0 for cards in dealt)
+        and all(NONE <= bid <= size or (rules.teams and BOARD < bid <= BOARD + MAX_BOARD_LEVEL) for bid in bids)
+    )

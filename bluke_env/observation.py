@@ -18,7 +18,7 @@ from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS, NUM_SUITS
 from bluke_env.engine.encode import LAYOUT
 from bluke_env.engine.step import BID_BASE
 from bluke_env.errors import checked_integer
-from bluke_env.rules import BOARD, MAX_BOARD_LEVEL, MAX_PLAYERS, MAX_POINTS, MIN_PLAYERS, Rules, pack_of
+from bluke_env.rules import BOARD, MAX_BOARD_LEVEL, MAX_PLAYERS, MAX_POINTS, MIN_PLAYERS, Rules, checked_rules, pack_of
 
 SUIT_ORDERS = ("fixed", "canonical")
 
@@ -73,15 +73,23 @@ class ObservationLayout:
     @classmethod
     def of(cls, rules: Rules) -> ObservationLayout:
         """Returns the layout that fits a set of rules exactly."""
+        checked_rules(rules)
         unit = max(1, math.ceil(rules.most_points / 127))
         return cls(rules.num_players, rules.most_cards, unit, rules.num_suits, rules.num_ranks, rules.teams)
 
     def __post_init__(self) -> None:
-        checked_integer("the layout's num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS)
-        checked_integer("the layout's most_cards", self.most_cards, 1, NUM_CARDS // MIN_PLAYERS)
-        checked_integer("the layout's score_unit", self.score_unit, 1, math.ceil(MAX_POINTS / 127))
-        checked_integer("the layout's num_suits", self.num_suits, 1, NUM_SUITS)
-        checked_integer("the layout's num_ranks", self.num_ranks, 1, NUM_RANKS)
+        limits = {
+            "num_players": (MIN_PLAYERS, MAX_PLAYERS),
+            "most_cards": (1, NUM_CARDS // MIN_PLAYERS),
+            "score_unit": (1, math.ceil(MAX_POINTS / 127)),
+            "num_suits": (1, NUM_SUITS),
+            "num_ranks": (1, NUM_RANKS),
+        }
+        for name, (low, high) in limits.items():
+            value = checked_integer(f"the layout's {name}", getattr(self, name), low, high)
+            object.__setattr__(self, name, value)  # NumPy's integers would overflow
+        if not isinstance(self.teams, bool):
+            raise ValueError(f"the layout's teams is {self.teams!r}, but it must be True or False")
 
     def check(self, rules: Rules) -> None:
         """Raises a ValueError if games with these rules do not fit in the layout."""
@@ -215,7 +223,13 @@ class ObservationLayout:
         return record
 
     def slice(self, name: str) -> slice:
-        """Returns the place of a named slice (of the observation or the state) in the vector."""
+        """Returns the place of a named slice (of the observation or the state) in the vector.
+
+        Raises:
+            ValueError: There is no slice of that name.
+        """
+        if name not in self.state_slices:
+            raise ValueError(f"there is no slice {name!r}: the slices are {', '.join(self.state_slices)}")
         part = self.state_slices[name]
         return slice(part.start, part.stop)
 
@@ -230,7 +244,8 @@ class ObservationLayout:
             what is one-hot or counted, and `scores` in points. Suits are those of the vector's own suit order.
 
         Raises:
-            ValueError: The vector has another size.
+            ValueError: The vector has another size or holds something else than an observation; the rows of matches
+                that are over in a batch are all zero and hold none.
         """
         vector = np.asarray(vector)
         if vector.shape not in ((self.size,), (self.state_size,)):
@@ -241,8 +256,10 @@ class ObservationLayout:
         slices, scale = self.slices, self.scale
         if len(vector) == self.state_size:
             slices, scale = self.state_slices, self.state_scale
-        if vector.dtype.kind == "f":
+        if vector.dtype.kind == "f" and np.isfinite(vector).all():
             vector = np.rint(vector / scale).astype(np.int64)
+        if vector.dtype.kind not in "iu" or not vector[self.slice("phase")].any():
+            raise ValueError("the vector holds no observation: its entries must be finite and show a phase")
         parts = {part.name: vector[part.start : part.stop].reshape(part.shape) for part in slices.values()}
         return self._facts(parts)
 

@@ -105,9 +105,9 @@ class Rules:
         most = max(hand.cards for hand in self.schedule)
         if self.most_cards is None:
             self._set("most_cards", most)
-        self._set(
-            "most_cards", checked_integer("most_cards", self.most_cards, most, self.num_cards // self.num_players)
-        )
+        largest = largest_hand(self.num_players, self.num_cards, self.teams)
+        name = "most_cards (None stands for the most of the schedule)"
+        self._set("most_cards", checked_integer(name, self.most_cards, most, largest))
         if self.most_points > MAX_POINTS:
             raise ValueError(
                 f"a seat could win or lose {self.most_points} points in a match, but at most {MAX_POINTS} can be "
@@ -152,6 +152,8 @@ class Rules:
         Raises:
             ValueError: A field is unknown or its value invalid.
         """
+        if not isinstance(data, dict):
+            raise ValueError(f"the rules are {data!r}, but they must be a dictionary, as to_dict returns")
         known = [field.name for field in fields(cls)]
         for name in data:
             if name not in known:
@@ -201,13 +203,25 @@ class Rules:
 
     @property
     def most_points(self) -> int:
-        """A bound on the absolute total of a seat over a match."""
+        """A bound on the absolute total of a seat over a match, and over a hand of the most cards."""
         per_trick = max(self.points_per_trick << self.board_levels, self.points_per_overtrick)
-        return per_trick * sum(hand.cards for hand in self.schedule)
+        return per_trick * max(self.most_cards, sum(hand.cards for hand in self.schedule))
 
-    def hands_of(self, cards: int, no_trump: bool = False) -> Rules:
-        """Returns the same rules for a match of one hand of `cards` cards."""
-        cards = checked_integer("the number of cards of hand 0", cards, 1, self.num_cards // self.num_players)
+    def hands_of(self, cards: int, no_trump: bool | None = None) -> Rules:
+        """Returns the same rules for a match of one hand.
+
+        Args:
+            cards: Cards dealt to each player.
+            no_trump: Whether no card is turned up; None for what the schedule says of its first hand of that size, or
+                for a card turned up where it has none.
+
+        Raises:
+            ValueError: The hand does not fit the pack.
+        """
+        largest = largest_hand(self.num_players, self.num_cards, self.teams)
+        cards = checked_integer("the number of cards of a hand", cards, 1, largest)
+        if no_trump is None:
+            no_trump = next((hand.no_trump for hand in self.schedule if hand.cards == cards), False)
         hand = ScheduledHand(cards, no_trump)
         return replace(self, schedule=(hand,), most_cards=max(self.most_cards, cards))
 

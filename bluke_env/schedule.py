@@ -23,8 +23,8 @@ MAX_HANDS = 127
 EXTENDED = {2: "13-1-25,26nt", 3: "13-1-17,18nt", 6: "8-1-8,9nt", 8: "6-1-6,6nt", 9: "5-1-5,6nt"}
 """The longer matches of the full pack, by number of players."""
 
-_PART = re.compile(r"[1-9]\d?(-[1-9]\d?)*(nt)?")
-_STANDS_STILL = re.compile(r"\b(\d+)-\1\b")
+_PART = re.compile(r"[1-9][0-9]?(-[1-9][0-9]?)*(nt)?")
+_STANDS_STILL = re.compile(r"(?<![0-9])([0-9]+)-\1(?![0-9])")
 
 
 class ScheduledHand(NamedTuple):
@@ -116,7 +116,8 @@ def checked_schedule(schedule: Any, num_players: int, num_cards: int, teams: boo
     """
     if isinstance(schedule, str):
         schedule = parse_schedule(schedule, num_players, num_cards, teams)
-    if not isinstance(schedule, Sequence | np.ndarray):
+    listed = isinstance(schedule, Sequence) or (isinstance(schedule, np.ndarray) and schedule.ndim > 0)
+    if not listed or isinstance(schedule, bytes | bytearray | memoryview):
         raise ValueError(
             f"schedule is {schedule!r}, but it must be a text such as '13-1-13' or a list of hands: "
             "(cards, no_trump) or cards alone"

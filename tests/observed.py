@@ -73,6 +73,8 @@ class Table:
             self.played[seat].append(action)
             if game.trick:
                 self._note(seat, PACK[action], self.trick[0][1])
+            elif game.rules.teams:
+                self._note_lead(seat, PACK[action])
         game.apply_action(action)
         if game.hand_number != number and not game.is_terminal:
             self._new_hand()
@@ -89,6 +91,12 @@ class Table:
             shows_out = asked is not None and card[1] not in (asked, "B")
         if asked is not None and shows_out:
             self.voids[seat].add("CDHS".index(asked))
+
+    def _note_lead(self, seat: int, card: str) -> None:
+        """Takes note of a lead in Back Alley: trump may be led unasked by a hand of nothing else only."""
+        board = any(bid is not None and bid > BOARD for bid in (self.game.bids[seat], self.game.bids[(seat + 2) % 4]))
+        if is_trump(card, self.trump) and not self.trump_broken and not board:
+            self.voids[seat] |= set(range(self.game.rules.num_suits)) - {self.game.trump}
 
     def facts(self, seat: int, layout: ObservationLayout) -> dict[str, Any]:
         """What the observation of a seat says, by slice name, in a layout that may have room for more."""

@@ -104,7 +104,7 @@ num_suits 4 => num_suits 5
 0:11 num_suits is 5, but it must be a whole number from 1 to 4
 
 most_cards 2 => most_cards 1
-0:12 most_cards is 1, but it must be a whole number from 2 to 18
+0:12 most_cards (None stands for the most of the schedule) is 1, but it must be a whole number from 2 to 18
 
 deals given =>
 1:1 'hand' stands here, where 'seed' or 'deals' is due

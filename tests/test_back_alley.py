@@ -432,3 +432,15 @@ def test_back_alley_hands_of_13_down_to_1_and_up_again() -> None:
     rules = Rules.preset("back_alley")
     assert list(rules.schedule) == [(cards, False) for cards in [*range(13, 0, -1), *range(2, 14)]]
     assert (rules.num_players, rules.sides, rules.num_actions) == (4, ((0, 2), (1, 3)), 54 + 14 + 4)
+
+
+def test_back_alley_a_trump_lead_before_trump_is_broken_shows_a_hand_of_trumps() -> None:
+    """Clubs are trump: without a board, the leader of a club shows that it holds nothing else."""
+    shown = []
+    for bid in (55, 54 + 2 + 1):
+        deal = Deal([[0, 1], [13, 14], [15, 16], [17, 18]], turned_up=2, dealer=3)
+        game = Game(Rules.preset("back_alley", schedule="2"), deals=[deal])
+        for action in (bid, 54, 54, 54, 0):
+            game.apply_action(action)
+        shown.append(game.layout.decode(game.observe(1))["voids"][3])
+    assert shown == [[1, 2, 3], []]

@@ -162,7 +162,7 @@ def test_a_network_for_bluke_is_not_seated_at_back_alley(saved: Path, capsys: py
         with pytest.raises(SystemExit) as ended:
             evaluate.main([*arguments, "--preset", "back_alley", "--deals", "4", "--sizes", "2"])
         assert ended.value.code == 2
-        sentence = f"python -m agents.evaluate: error: {saved} plays Bluke, but this table Back Alley\n"
+        sentence = f"python -m agents.evaluate: error: {saved} plays Bluke, but this table plays Back Alley\n"
         assert capsys.readouterr().err == sentence
 
 

@@ -140,7 +140,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"most_cards": most, "schedule": "10-1"},
-            f"most_cards is {most!r}, but it must be a whole number from 10 to 13",
+            f"most_cards (None stands for the most of the schedule) is {most!r}, but it must be a whole number from 10 to "
+            "13",
         )
         for most in (0, 9, 14, "13", 13.0, True)
     ),
@@ -226,7 +227,7 @@ def test_wrong_arguments_get_one_sentence(wrong: dict[str, Any], sentence: str) 
 def test_wrong_changes_of_valid_rules_are_refused_too() -> None:
     with pytest.raises(ValueError, match="cards of hand 0 is 13"):
         replace(Rules(), num_players=5)
-    with pytest.raises(ValueError, match="cards of hand 0 is 14"):
+    with pytest.raises(ValueError, match="cards of a hand is 14"):
         Rules().hands_of(14)
     with pytest.raises(FrozenInstanceError):
         Rules().num_players = 5  # type: ignore[misc]
@@ -278,7 +279,7 @@ def any_rules(draw: st.DrawFn) -> Rules:
         num_suits=num_suits,
         num_ranks=num_ranks,
     )
-    return replace(rules, most_cards=draw(st.integers(rules.most_cards, cards // players)))
+    return replace(rules, most_cards=draw(st.integers(rules.most_cards, most)))
 
 
 @given(any_rules())
@@ -346,7 +347,7 @@ def test_hands_of_keeps_all_but_the_schedule() -> None:
 @pytest.mark.parametrize("cards", [0, 14, 5.0, "5", True, None])
 def test_hands_of_a_size_that_cannot_be_are_refused(cards: Any) -> None:
     for rules in (Rules(), Rules.preset("back_alley")):
-        with pytest.raises(ValueError, match=rf"^the number of cards of hand 0 is {cards!r}, but .* from 1 to 13$"):
+        with pytest.raises(ValueError, match=rf"^the number of cards of a hand is {cards!r}, but .* from 1 to 13$"):
             rules.hands_of(cards)
     with pytest.raises(ValueError, match=r"^hand 0 of the schedule is at no trump, but teams play so only when"):
         Rules.preset("back_alley").hands_of(5, no_trump=True)

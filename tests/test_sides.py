@@ -357,5 +357,5 @@ def test_a_player_for_the_other_form_is_refused(
         evaluate.main(["some.pt", "--against", "random", "--preset", table, "--deals", "4", "--sizes", "1"])
     names = {"bluke": "Bluke", "back_alley": "Back Alley"}
     assert ended.value.code == 2
-    sentence = f"some.pt plays {names[trained_for]}, but this table {names[table]}"
+    sentence = f"some.pt plays {names[trained_for]}, but this table plays {names[table]}"
     assert capsys.readouterr().err == f"python -m agents.evaluate: error: {sentence}\n"

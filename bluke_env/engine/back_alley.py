@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bluke_env.cards import BLUKES, HI_BLUKE, LO_BLUKE, NUM_RANKS
+from bluke_env.cards import BLUKES, HI_BLUKE, LO_BLUKE, NUM_RANKS, NUM_SUITS
 from bluke_env.engine.bits import highest
 from bluke_env.engine.jit import inlined, subroutine
 from bluke_env.engine.state import FREE, NONE
@@ -61,9 +61,22 @@ def team_cards(rules, game, seat):
 def _leads(game, seat, hand, trumps):
     """No trump may be led before one was played elsewhere, but by a side that has bid board."""
     others = hand & ~trumps
-    if others and not game.trump_broken and game.bids[seat] <= BOARD and game.bids[partner(seat)] <= BOARD:
-        return others
-    return hand
+    return others if others and not may_lead_trump(game, seat) else hand
+
+
+@inlined
+def may_lead_trump(game, seat):
+    """Says whether a seat may lead trump whatever it holds: once trump was played elsewhere, or with a board bid."""
+    return game.trump_broken or game.bids[seat] > BOARD or game.bids[partner(seat)] > BOARD
+
+
+@inlined
+def note_lead(rules, game, seat):
+    """Notes what everybody learns from a trump that was led although only a hand of trumps may."""
+    if game.led == game.trump and not may_lead_trump(game, seat):
+        for suit in range(NUM_SUITS):
+            if suit != game.trump and rules.pack_mask & (_SUIT << (NUM_RANKS * suit)):
+                game.voids[seat] |= 1 << suit
 
 
 @inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env.cards import BLUKES, LO_BLUKE, NUM_RANKS
-from bluke_env.engine.back_alley import note_off_suit, team_cards
+from bluke_env.engine.back_alley import note_lead, note_off_suit, team_cards
 from bluke_env.engine.jit import inlined
 from bluke_env.engine.state import FREE, NONE
 
@@ -78,6 +78,8 @@ def put_card(rules, game, card):
         game.led = asked_suit(rules, game, card)
         game.best_card = card
         game.best_seat = seat
+        if rules.teams:
+            note_lead(rules, game, seat)
     else:
         suit = card // NUM_RANKS
         if suit != game.led and game.led < FREE:

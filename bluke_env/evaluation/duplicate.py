@@ -100,7 +100,7 @@ def _check_seating(rules: Rules, seating: Seating) -> None:
             )
         if own_rules is not None and own_rules.teams != rules.teams:
             games = {True: "Back Alley", False: "Bluke"}
-            raise ValueError(f"{agent.name} plays {games[own_rules.teams]}, but this table {games[rules.teams]}")
+            raise ValueError(f"{agent.name} plays {games[own_rules.teams]}, but this table plays {games[rules.teams]}")
 
 
 class _Table:

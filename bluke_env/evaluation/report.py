@@ -24,7 +24,7 @@ class Evaluation:
 
     Attributes:
         rules: Of the tables.
-        deals: Deals for each kind of hand; each was played in as many rotations as there are players.
+        deals: Deals for each kind of hand; each was played in as many rotations as there are players, or sides.
         seed: Of the deals.
         comparisons: One for each opponent and direction.
         seconds: Wall-clock time of the play.
