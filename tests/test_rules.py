@@ -140,8 +140,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"most_cards": most, "schedule": "10-1"},
-            f"most_cards (None stands for the most of the schedule) is {most!r}, but it must be a whole number from 10 to "
-            "13",
+            f"most_cards (None stands for the most of the schedule) is {most!r}, but it must be a whole number from 10 "
+            "to 13",
         )
         for most in (0, 9, 14, "13", 13.0, True)
     ),
