@@ -19,6 +19,7 @@ from rich.table import Table
 
 import agents
 from bluke_env import Agent, Rules, bots
+from bluke_env.bots.search import SearchBot
 from bluke_env.cards import NUM_CARDS
 from bluke_env.errors import checked_integer, checked_seed
 from bluke_env.evaluation import AgentError, Comparison, Estimate, Evaluation, measure, write_json
@@ -128,7 +129,8 @@ def _parser() -> _Parser:
         prog="python -m agents.evaluate",
         description="Measures a player against others on duplicate deals, rotated through all seats.",
     )
-    parser.add_argument("player", metavar="PLAYER", help="the path of a checkpoint, or a bot: random, rule")
+    known = ", ".join(bots.BOTS)
+    parser.add_argument("player", metavar="PLAYER", help=f"the path of a checkpoint, or a bot: {known}")
     parser.add_argument(
         "--against",
         nargs="+",
@@ -152,6 +154,9 @@ def _parser() -> _Parser:
         "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
     )
     parser.add_argument("--reverse", action="store_true", help="also measure one opponent among several PLAYERs")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads for bots that search; results do not depend on it (default: 1)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all results to this file")
     return parser
 
@@ -222,6 +227,9 @@ def _evaluate(options: Any) -> Evaluation:
         _check_writable(options.json)
     specs = [options.player, *options.against]
     loaded = {spec: load_player(spec) for spec in specs}
+    for player in loaded.values():
+        if isinstance(player, SearchBot):
+            player.num_threads = checked_integer("--threads", options.threads, 1, 1024)
     players = [loaded[spec] for spec in specs]
     rules = _rules(players, options)
     return compare(

@@ -2,6 +2,7 @@
 
 from bluke_env.agent import Agent, Turn
 from bluke_env.batch import BatchGame
+from bluke_env.belief import Belief
 from bluke_env.deals import Deal
 from bluke_env.errors import IllegalAction
 from bluke_env.game import Game, Phase
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "BatchGame",
+    "Belief",
     "Deal",
     "Game",
     "HandResult",

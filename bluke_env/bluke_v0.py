@@ -85,8 +85,8 @@ class raw_env(AECEnv):
     it back into facts), and `action_mask`, int8 [layout.num_actions]: 1 where legal; all 0 for an agent that
     is not to act; all 1 when the match is over, where None is the only action. Actions 0..53 play that card,
     54 + b bids b tricks. An agent's info holds numbers: `hand_number` (from 0), `hand_size`, its `bid` (-1
-    before it is made), `tricks` taken in this hand and `score`. Arrays and infos that were handed out never
-    change, and writing to them changes nothing here.
+    before it is made, 27 + level for a board), `tricks` taken in this hand and `score`. Arrays and infos that
+    were handed out never change, and writing to them changes nothing here.
 
     The environment may be copied (`copy.deepcopy`) and pickled at any time.
 

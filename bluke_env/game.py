@@ -15,6 +15,7 @@ import numpy as np
 from bluke_env.actions import action_text, bid_action
 from bluke_env.cards import NUM_CARDS, cards_of, mask_of
 from bluke_env.deals import Deal, checked_deals
+from bluke_env.engine.belief import BELIEF, TABLE_SIZE, resample_games
 from bluke_env.engine.deal import set_deal, start_games
 from bluke_env.engine.encode import observe, observe_mask, observe_state
 from bluke_env.engine.random import first_seed
@@ -349,6 +350,24 @@ class Game:
     def clone(self) -> Game:
         """Returns an independent copy."""
         return self._restore(self._rules, self._record.copy(), self._deals, self._history)
+
+    def resample(self, seat: int, seed: int | None = None) -> Game:
+        """Returns a copy in which all that a seat cannot know is drawn anew, uniformly.
+
+        That is the hands of the others, among those that the rules and the cards played allow; all deals to come, also
+        where they were given; and which card another seat took for a Blooper. Nothing of the original but what the
+        seat knows enters it. Since its past hands are not dealt by its seed, it cannot be written down by `record`.
+
+        Args:
+            seat: Who knows what it knows.
+            seed: What is drawn by; None draws a fresh seed.
+        """
+        seat = checked_index("seat", seat, self.num_players)
+        records = np.concatenate([*self._history, self._record])
+        scratch = np.zeros(1, BELIEF), np.empty(TABLE_SIZE)
+        resample_games(self._facts, records, seat, np.uint64(checked_seed(seed)), *scratch)
+        *history, record = np.split(records, len(records))
+        return self._restore(self._rules, record, None, tuple(history))
 
     def to_bytes(self) -> bytes:
         """Returns the whole game, rules and hands played included, for `from_bytes`."""

@@ -11,10 +11,12 @@ import inspect
 from typing import Any
 
 from bluke_env.agent import Agent
+from bluke_env.bots.ismcts import IsmctsBot
+from bluke_env.bots.pimc import PimcBot
 from bluke_env.bots.random import RandomBot
 from bluke_env.bots.rule import RuleBot
 
-BOTS: dict[str, type] = {"random": RandomBot, "rule": RuleBot}
+BOTS: dict[str, type] = {"random": RandomBot, "rule": RuleBot, "pimc": PimcBot, "ismcts": IsmctsBot}
 """The bots that `make` knows; their options are the keyword arguments of the class."""
 
 

@@ -242,7 +242,10 @@ def tally_tricks(rules, game, seats, worlds, state, pack, tally):
         worlds: How many deals of the unseen cards are played out.
         state: uint64 random stream.
         pack: Scratch space for 54 cards (int8).
-        tally: Integers [2, 28], written: its own tricks and those of its side.
+        tally: Integers [2, 28], added to: its own tricks and those of its side.
+
+    Returns:
+        The random stream's next state.
     """
     seat = np.int64(game.seat)
     own = game.hands[seat]
@@ -252,7 +255,6 @@ def tally_tricks(rules, game, seats, worlds, state, pack, tally):
         pack[unseen] = lowest(cards)
         cards &= cards - 1
         unseen += 1
-    tally[:, :] = 0
     leader = game.leader
     for _ in range(worlds):
         game.leader = leader
@@ -260,6 +262,7 @@ def tally_tricks(rules, game, seats, worlds, state, pack, tally):
         play_out(rules, game, seats, hidden)
         tally[0, game.tricks[seat]] += 1
         tally[1, standing_tricks(rules, game, seat)] += 1
+    return state
 
 
 @inlined
@@ -315,6 +318,7 @@ def rule_actions(rules, views, worlds, seed, scratch, pack, tally, out):
         view = views[row]
         if view.phase == BID:
             scratch[0] = view
+            tally[:, :] = 0
             tally_tricks(rules[0], scratch[0], seats, worlds, bid_stream(view, seats, seed), pack, tally)
             out[row] = bid_action_of(best_bid(rules[0], view, tally), np.int64(rules[0].most_cards))
         else:

@@ -101,6 +101,12 @@ def _check_seating(rules: Rules, seating: Seating) -> None:
         if own_rules is not None and own_rules.teams != rules.teams:
             games = {True: "Back Alley", False: "Bluke"}
             raise ValueError(f"{agent.name} plays {games[own_rules.teams]}, but this table plays {games[rules.teams]}")
+        for name in ("most_cards", "num_suits", "num_ranks"):
+            if own_rules is not None and getattr(rules, name) > getattr(own_rules, name):
+                raise ValueError(
+                    f"{agent.name} plays with {name} up to {getattr(own_rules, name)}, but this table has "
+                    f"{getattr(rules, name)}"
+                )
 
 
 class _Table:

@@ -139,6 +139,8 @@ def _card(card: int) -> str:
 
 def _trump(hand: Game | HandResult) -> str:
     shown = "no card turned up" if hand.turned_up is None else f"{_card(hand.turned_up)} turned up"
+    if hand.exchanged is not None:
+        shown += f", {_name(hand.exchanged)} gave back the other Blooper"
     return f"{'no trump' if hand.trump is None else f'{SUIT_NAMES[hand.trump]} are trump'} ({shown})"
 
 
