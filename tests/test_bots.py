@@ -11,7 +11,8 @@ from bluke_env.engine.batch import views_all
 from bluke_env.engine.state import BID, GAME, NONE
 from bluke_env.rules import BOARD
 
-QUICK = ("random", "rule:worlds=4")
+QUICK = ("random", "rule:worlds=4", "pimc:worlds=3", "pimc:worlds=2,endgame=2", "ismcts:sims=12")
+"""All bots, with budgets small enough for many decisions."""
 
 
 def turn_of(*games: Game) -> Turn:
@@ -70,8 +71,18 @@ mixed_rules = pytest.mark.parametrize(
 
 
 def test_names_are_canonical_and_make_the_same_bot_again() -> None:
-    assert set(bots.BOTS) == {"random", "rule"}
-    for spec, name in {"random": "random", "rule": "rule", "rule:worlds=7": "rule:worlds=7"}.items():
+    assert set(bots.BOTS) == {"random", "rule", "pimc", "ismcts"}
+    names = {
+        "random": "random",
+        "rule": "rule",
+        "rule:worlds=7": "rule:worlds=7",
+        "pimc": "pimc:worlds=30",
+        "pimc:endgame=2,worlds=9": "pimc:worlds=9,endgame=2",
+        "pimc:milliseconds=5": "pimc:worlds=30,milliseconds=5",
+        "ismcts": "ismcts:sims=300",
+        "ismcts:milliseconds=2,sims=7": "ismcts:sims=7,milliseconds=2",
+    }
+    for spec, name in names.items():
         bot = bots.make(spec)
         assert bot.name == name
         assert bots.make(bot.name).name == name
@@ -83,10 +94,10 @@ def test_names_are_canonical_and_make_the_same_bot_again() -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("rul", "there is no bot 'rul': the bots are random, rule"),
-        ("", "there is no bot '': the bots are random, rule"),
-        (None, "there is no bot None: the bots are random, rule"),
-        ("Rule", "there is no bot 'Rule': the bots are random, rule"),
+        ("rul", "there is no bot 'rul': the bots are random, rule, pimc, ismcts"),
+        ("", "there is no bot '': the bots are random, rule, pimc, ismcts"),
+        (None, "there is no bot None: the bots are random, rule, pimc, ismcts"),
+        ("Rule", "there is no bot 'Rule': the bots are random, rule, pimc, ismcts"),
         ("rule:", "'' is no option of the bot 'rule', written key=value: its options are worlds (int)"),
         ("rule:worlds", "'worlds' is no option of the bot 'rule', written key=value: its options are worlds (int)"),
         ("rule:depth=3", "'depth=3' is no option of the bot 'rule', written key=value: its options are worlds (int)"),
@@ -97,6 +108,12 @@ def test_names_are_canonical_and_make_the_same_bot_again() -> None:
          "the option worlds of the bot 'rule' is given twice in 'worlds=1,worlds=2': give it once"),
         ("rule:worlds=0", "worlds is 0, but it must be a whole number from 1 to 1000000"),
         ("rule:worlds=-1", "worlds is -1, but it must be a whole number from 1 to 1000000"),
+        ("pimc:worlds=-1", "worlds is -1, but it must be a whole number from 0 to 1000000"),
+        ("pimc:endgame=5", "endgame is 5, but it must be a whole number from 0 to 4"),
+        ("pimc:milliseconds=-1", "milliseconds is -1, but it must be a whole number from 0 to 1000000"),
+        ("pimc:sims=3", "'sims=3' is no option of the bot 'pimc', written key=value: its options are worlds (int), "
+         "endgame (int), milliseconds (int)"),
+        ("ismcts:sims=2000000", "sims is 2000000, but it must be a whole number from 0 to 1000000"),
     ],
 )  # fmt: skip
 def test_a_wrong_spec_is_refused_in_one_sentence(spec: str, sentence: str) -> None:
@@ -124,7 +141,7 @@ def test_a_wrong_seed_is_refused(name: str, seed: int) -> None:
 @pytest.mark.parametrize("seats", range(2, 16))
 def test_bots_act_legally_with_all_options(seats: int) -> None:
     """The same bot objects, whatever the seats and rules; `BatchGame` refuses an illegal action."""
-    table = [bots.make(QUICK[seat % 2]) for seat in range(seats)]
+    table = [bots.make(QUICK[seat % len(QUICK)]) for seat in range(seats)]
     most, whole = (NUM_CARDS - 1) // seats, NUM_CARDS // seats
     for min_bid, bluke_lead in [(0, "none"), (0, "trump"), (1, "none"), (1, "trump")]:
         for cards, no_trump in [(most, False), (whole, True), (1, False), (min(3, most), True)]:
@@ -136,9 +153,10 @@ def test_bots_act_legally_with_all_options(seats: int) -> None:
 
 
 @every_variant
-def test_bots_play_every_variant_legally(rules: Rules) -> None:
-    """Whole matches; partners are different bots."""
-    table = [bots.make(QUICK[seat // 2 % 2]) for seat in range(rules.num_players)]
+@pytest.mark.parametrize("number", range(len(QUICK) - 1))
+def test_bots_play_every_variant_legally(rules: Rules, number: int) -> None:
+    """Whole matches; the sides are different bots."""
+    table = [bots.make(QUICK[seat // 2 % 2 + number]) for seat in range(rules.num_players)]
     points, bids, tricks = play(rules, table, 8, seed=3)
     assert (tricks.sum(1) == rules.schedule[-1].cards).all()
     assert (bids >= rules.min_bid).all()
@@ -237,10 +255,11 @@ def test_hidden_cards_change_nothing(spec: str, rules: Rules) -> None:
         assert (bot.act(Turn(rules, views, turn.seats, turn.games)) == actions).all()
 
 
+@pytest.mark.parametrize("spec", QUICK[1:])
 @mixed_rules
-def test_rule_plays_the_same_from_every_seat(rules: Rules) -> None:
+def test_bots_play_the_same_from_every_seat(spec: str, rules: Rules) -> None:
     """Everything at the table moved by some seats: the same decisions."""
-    bot = bots.make("rule:worlds=4")
+    bot = bots.make(spec)
     players = rules.num_players
     for number, turn in enumerate(decisions(rules)):
         moved = turn.views.copy()

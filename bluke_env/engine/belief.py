@@ -20,7 +20,7 @@ import numpy as np
 from bluke_env.cards import BLUKES, HI_BLUKE, LO_BLUKE, NUM_CARDS, NUM_SUITS
 from bluke_env.engine.back_alley import side_bid
 from bluke_env.engine.bits import lowest, popcount
-from bluke_env.engine.encode import above, unplayed
+from bluke_env.engine.encode import above, unplayed, wrapped
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import suit_mask
 from bluke_env.engine.random import GOLDEN, bounded, mix, stream
@@ -149,12 +149,16 @@ def _limit_trumps(rules, game, belief):
 
 @inlined
 def _group(belief):
-    """Forms the groups and returns how many cards go to the unlimited one, negative if there are not enough."""
+    """Forms the groups and returns how many cards go to the unlimited one, negative if there are not enough.
+
+    Seats are gone through from the believing one's left, so that a table turned round has the same worlds.
+    """
     seats, own = np.int64(belief.num_seats), np.int64(belief.seat)
     unseen = belief.limits[own]
     free: int = popcount(unseen)
     groups = 0
-    for seat in range(seats):
+    for step in range(seats):
+        seat = wrapped(own + step, seats)
         belief.group[seat] = NONE
         held = np.int64(belief.held[seat])
         if held == 0 or belief.limits[seat] == unseen:
@@ -205,9 +209,10 @@ def _choose_last(belief, groups):
 @inlined
 def _arrange(belief):
     """Orders the members by group, lays out the states and lists the cards of the table."""
-    members = 0
+    members, seats, own = 0, np.int64(belief.num_seats), np.int64(belief.seat)
     for group in range(belief.last + 2):
-        for seat in range(belief.num_seats):
+        for step in range(seats):
+            seat = wrapped(own + step, seats)
             if belief.held[seat] > 0 and belief.group[seat] == group:
                 belief.members[members] = seat
                 members += 1
