@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import enum
-import hashlib
-import json
 import operator
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bluke_env import saves
 from bluke_env.actions import action_text, bid_action
 from bluke_env.cards import NUM_CARDS, cards_of, mask_of
 from bluke_env.deals import Deal, checked_deals
-from bluke_env.engine.belief import BELIEF, TABLE_SIZE, resample_games
+from bluke_env.engine.belief import BELIEF, TABLE_SIZE
 from bluke_env.engine.deal import set_deal, start_games
 from bluke_env.engine.encode import observe, observe_mask, observe_state
 from bluke_env.engine.random import first_seed
-from bluke_env.engine.state import BID, GAME, NONE, OVER, optional
+from bluke_env.engine.resample import resample_games
+from bluke_env.engine.state import BID, GAME, NONE, optional
 from bluke_env.engine.step import BID_BASE, apply_action, legal_mask
 from bluke_env.errors import IllegalAction, checked_choice, checked_index, checked_seed
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
 from bluke_env.results import HandResult
-from bluke_env.rules import BOARD, MAX_BOARD_LEVEL, Rules, checked_rules
-
-_MAGIC = b"BLUKE2\n"
+from bluke_env.rules import Rules, checked_rules
 
 
 class Phase(enum.IntEnum):
@@ -80,7 +78,7 @@ class Game:
         checked_rules(rules)
         if not isinstance(record, np.ndarray) or record.dtype != GAME or record.shape != (1,):
             raise ValueError("record must be an array of one GAME record, such as batch.records[:1]")
-        if not _fits(rules, record[0]):
+        if not saves.fits(rules, record[0]):
             raise ValueError("the record's game does not fit the rules: give those of the batch that played it")
         return cls._restore(rules, record.copy(), None, ())
 
@@ -371,10 +369,7 @@ class Game:
 
     def to_bytes(self) -> bytes:
         """Returns the whole game, rules and hands played included, for `from_bytes`."""
-        deals = None if self._deals is None else [astuple(deal) for deal in self._deals]
-        header = json.dumps({"rules": self._rules.to_dict(), "deals": deals}).encode()
-        body = header + b"\n" + b"".join(record.tobytes() for record in (self._record, *self._history))
-        return _MAGIC + hashlib.blake2b(body, digest_size=8).digest() + body
+        return saves.packed(self._rules, self._deals, (self._record, *self._history))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Game:
@@ -383,19 +378,8 @@ class Game:
         Raises:
             ValueError: These are not the bytes of a game, or they are damaged.
         """
-        start = len(_MAGIC) + 8
-        if not isinstance(data, bytes) or not data.startswith(_MAGIC):
-            raise ValueError(f"these are not the bytes of a game: they must begin with {_MAGIC!r}, as to_bytes writes")
-        body = data[start:]
-        if hashlib.blake2b(body, digest_size=8).digest() != data[len(_MAGIC) : start]:
-            raise ValueError("the bytes of the game are damaged: their checksum is wrong")
-        line, _, rest = body.partition(b"\n")
-        header = json.loads(line)
-        deals = header["deals"]
-        if deals is not None:
-            deals = tuple(Deal(tuple(map(tuple, hands)), *others) for hands, *others in deals)
-        record, *history = np.split(np.frombuffer(rest, GAME).copy(), len(rest) // GAME.itemsize)
-        return cls._restore(Rules.from_dict(header["rules"]), record, deals, tuple(history))
+        rules, deals, (record, *history) = saves.unpacked(data)
+        return cls._restore(rules, record, deals, tuple(history))
 
     def record(self) -> str:
         """Returns the match so far as text that a person can read; see `bluke_env.records`.
@@ -440,20 +424,3 @@ class Game:
 
     def _seats(self, name: str) -> list[int]:
         return self._record[name][0, : self.num_players].tolist()
-
-
-def _fits(rules: Rules, record: Any) -> bool:
-    """Says whether a game has the seats, cards and bids that the rules allow, so that nothing is read out of bounds."""
-    seats, number, size = rules.num_players, int(record["hand_number"]), int(record["hand_size"])
-    is_over = record["phase"] == OVER
-    if not 0 <= number <= rules.num_hands or is_over != (number == rules.num_hands):
-        return False
-    if size != rules.schedule[number - is_over].cards:
-        return False
-    dealt = (record["hands"] | record["played"]).tolist()
-    bids = record["bids"][:seats].tolist()
-    return (
-        [cards.bit_count() for cards in dealt] == [size] * seats + [0] * (len(dealt) - seats)
-        and all(cards & ~mask_of(rules.cards) == 0 for cards in dealt)
-        and all(NONE <= bid <= size or (rules.teams and BOARD < bid <= BOARD + MAX_BOARD_LEVEL) for bid in bids)
-    )

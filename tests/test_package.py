@@ -101,7 +101,13 @@ def test_no_file_imports_torch_or_the_agents(name: str) -> None:
     assert not roots & {"torch", "agents", "benchmarks", "tests", "train", "pygame", "tensorboard"}
 
 
-STEPS = ["cards errors", "schedule rules", "engine", "observation belief deals actions results", "game batch agent"]
+STEPS = [
+    "cards errors",
+    "schedule rules",
+    "engine",
+    "observation belief deals actions results saves",
+    "game batch agent",
+]
 """Where the arrows start; everything else comes after."""
 
 

@@ -24,7 +24,7 @@ from bluke_env.engine.encode import above, unplayed, wrapped
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import suit_mask
 from bluke_env.engine.random import GOLDEN, bounded, mix, stream
-from bluke_env.engine.state import NONE, OVER
+from bluke_env.engine.state import NONE
 from bluke_env.rules import BOARD, MAX_PLAYERS
 
 _GROUPS = MAX_PLAYERS + 1  # at most one for each other seat, and the one without a limit
@@ -63,8 +63,8 @@ Alley at most three. A test goes through all seats, hands and tricks: nine seats
 the most.
 """
 
-_WORLDS, _DEALS, _DRAWN = 1 << 41, 1 << 42, 1 << 43
-"""The streams of a seed."""
+WORLDS = 1 << 41
+"""The stream of the worlds of a seed."""
 
 _CHOOSE = np.array([[comb(n, k) for n in range(NUM_CARDS + 1)] for k in range(NUM_CARDS + 1)], np.float64)
 
@@ -402,47 +402,8 @@ def sample_worlds(beliefs, table, games, seed, out):
         out: int64 [n, seats], written: masks of the hands.
     """
     game = games[0]
-    state = stream(seed, _WORLDS)
+    state = stream(seed, WORLDS)
     for row in range(len(out)):
         state = draw_world(beliefs[0], table, game, state)
         for seat in range(out.shape[1]):
             out[row, seat] = game.hands[seat]
-
-
-@kernel
-def resample_games(rules, games, seat, seed, beliefs, table):
-    """Draws anew what a seat cannot know of a match.
-
-    Args:
-        rules: One `RULES` record.
-        games: `GAME` records [n]: the match after each hand scored, as far as known, and as it stands; changed.
-        seat: Who knows what it knows.
-        seed: uint64.
-        beliefs: One `BELIEF` record of scratch.
-        table: float64 [TABLE_SIZE] of scratch.
-    """
-    now = games[len(games) - 1]
-    prepare(rules[0], now, seat, beliefs[0], table)
-    draw_world(beliefs[0], table, now, stream(seed, _WORLDS))
-    for index in range(len(games)):
-        game = games[index]
-        game.key = stream(seed, _DEALS)
-        if game.hand_number == now.hand_number:
-            for other in range(rules[0].num_players):
-                game.hands[other] = now.hands[other] | (now.played[other] & ~game.played[other])
-        if game.last_exchanged != NONE and game.last_exchanged != seat:
-            dealt = game.last_dealt[game.last_exchanged]
-            game.last_drawn = _redrawn(dealt, seed, np.int64(game.last_number))
-        if game.exchanged != NONE and game.exchanged != seat:
-            dealt = game.hands[game.exchanged] | game.played[game.exchanged]
-            number = np.int64(game.last_number if game.phase == OVER else game.hand_number)
-            game.drawn = _redrawn(dealt, seed, number)
-
-
-@inlined
-def _redrawn(dealt, seed, number):
-    """Draws which of the cards dealt in a hand was the one taken for a Blooper."""
-    skips, _ = bounded(stream(stream(seed, _DRAWN), number), popcount(dealt))
-    for _ in range(skips):
-        dealt &= dealt - 1
-    return lowest(dealt)
