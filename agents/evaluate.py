@@ -154,9 +154,7 @@ def _parser() -> _Parser:
         "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
     )
     parser.add_argument("--reverse", action="store_true", help="also measure one opponent among several PLAYERs")
-    parser.add_argument(
-        "--threads", type=int, default=1, help="threads for bots that search; results do not depend on it (default: 1)"
-    )
+    parser.add_argument("--threads", type=int, default=1, help="threads for bots that search (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all results to this file")
     return parser
 

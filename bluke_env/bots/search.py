@@ -63,7 +63,8 @@ class SearchBot(ABC):
     def act(self, turn: Turn) -> np.ndarray:
         """Returns one legal action id per row, int64 [n]."""
         actions = np.empty(len(turn.views), np.int64)
-        parts = np.array_split(np.arange(len(actions)), min(self.num_threads, max(1, len(actions))))
+        threads = checked_integer("num_threads", self.num_threads, 1, 1024)
+        parts = np.array_split(np.arange(len(actions)), min(threads, max(1, len(actions))))
         while len(self._scratch) < len(parts):
             self._scratch.append(self._new_scratch())
         if len(parts) == 1:
@@ -79,10 +80,11 @@ class SearchBot(ABC):
             part = slice(rows[0], rows[-1] + 1) if len(rows) else slice(0, 0)
             self._search(turn, part, 0, self._budget, scratch, actions)
             return
+        forced = turn.masks.sum(axis=1) == 1
         for row in rows.tolist():
             end = time.perf_counter() + self._milliseconds / 1000
             for first in range(0, max(1, self._budget), _SLICE):
-                if first > 0 and time.perf_counter() >= end:
+                if first > 0 and (forced[row] or time.perf_counter() >= end):
                     break
                 last = min(first + _SLICE, self._budget)
                 self._search(turn, slice(row, row + 1), first, last, scratch, actions)
