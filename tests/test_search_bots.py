@@ -11,7 +11,7 @@ from variants import every_variant
 from bluke_env import Deal, Game, Rules, bots
 from bluke_env.actions import bid_action
 from bluke_env.bots.search import SearchBot
-from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS, parse_card, parse_cards
+from bluke_env.cards import LO_BLUKE, NUM_CARDS, NUM_RANKS, parse_card
 
 SEARCHES = ("pimc:worlds=20", "pimc:worlds=10,endgame=3", "ismcts:sims=40")
 
@@ -136,26 +136,6 @@ def test_sure_tricks_are_bid_and_taken(spec: str, dealer: int, cards: str, bid: 
         game.apply_action(int(bot.act(turn_of(game))[0]))
     assert game.last_hand is not None
     assert game.last_hand.tricks[0] == bid
-
-
-@every_search
-def test_the_card_that_saves_the_bid_is_found(spec: str) -> None:
-    """The ace of a suit that the other has led: the bid of all tricks needs it now, and the Bluke later.
-
-    `rule` plays the cheapest card that wins here as well; a search has to see it in every world.
-    """
-    own, other = parse_cards("AD HB"), parse_cards("KD 2D")
-    game = Game(Rules(num_players=2, schedule="2"), deals=[Deal((own, other), parse_card("3C"), 0)])
-    game.apply_action(bid_action(1))
-    game.apply_action(bid_action(2))
-    game.apply_action(parse_card("KD"))
-    turn = turn_of(game)
-    assert bots.make(spec).act(turn) in parse_cards("AD HB")
-    game.apply_action(int(bots.make(spec).act(turn)[0]))
-    game.apply_action(int(bots.make(spec).act(turn_of(game))[0]))
-    game.apply_action(game.legal_actions()[0])
-    assert game.last_hand is not None
-    assert game.last_hand.points[0] == 20
 
 
 # Strength.
