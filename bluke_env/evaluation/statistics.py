@@ -80,3 +80,34 @@ def student_95(degrees_of_freedom: float) -> float:
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
         + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * v**4)
     )
+
+
+def variance_reduction(values: np.ndarray, baseline: np.ndarray | None = None) -> float | None:
+    """Returns how many times more hands independent deals would need for an equally long interval.
+
+    The rival is as many hands, each of a deal of its own: with a baseline, as many of them of the player and as many of
+    the baseline as duplicate deals took. Its variance is known from the same values, by how much hands in the same seat
+    differ from deal to deal.
+
+    Args:
+        values: [deals, rotations], a statistic of the player in each rotation. Integers are summed exactly.
+        baseline: [deals, rotations], what is subtracted from it; one hand of a deal gave all its rotations.
+
+    Returns:
+        The variance of the mean with independent deals over that with duplicate deals, above 1 where duplicate deals
+        are worth it; None where duplicate deals leave no variance at all.
+
+    Raises:
+        ValueError: The arrays have other shapes, or there are fewer than `MIN_DEALS` deals.
+    """
+    if values.ndim != 2 or len(values) < MIN_DEALS or (baseline is not None and baseline.shape != values.shape):
+        shapes = f"{values.shape}" if baseline is None else f"{values.shape} and {baseline.shape}"
+        raise ValueError(
+            f"values have shape {shapes}, but they must be (deals, rotations) with at least {MIN_DEALS} deals"
+        )
+    independent = float(values.var(axis=0, ddof=1).sum())  # of the sum over rotations, each of another deal
+    differences = values if baseline is None else values - baseline
+    if baseline is not None:
+        independent += float(baseline.sum(axis=1).var(ddof=1))
+    duplicate = float(differences.sum(axis=1).var(ddof=1))
+    return independent / duplicate if duplicate else None

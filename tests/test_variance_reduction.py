@@ -1,0 +1,62 @@
+"""How much duplicate deals are worth."""
+
+import numpy as np
+import pytest
+
+from bluke_env.evaluation.statistics import variance_reduction
+
+
+def test_rotations_of_luck_that_all_share_are_worth_nothing() -> None:
+    """If every rotation of a deal says the same, four of them are worth one."""
+    deals = np.random.default_rng(0).integers(-20, 20, 100)
+    assert variance_reduction(np.repeat(deals[:, None], 4, axis=1)) == pytest.approx(1 / 4)
+
+
+def test_rotations_of_independent_luck_are_worth_as_many_deals() -> None:
+    values = np.random.default_rng(1).integers(-20, 20, (50_000, 3))
+    assert variance_reduction(values) == pytest.approx(1, abs=0.03)
+
+
+def test_rotations_that_cancel_the_luck_are_worth_more() -> None:
+    """Luck of the seat of variance 99, which sums to nothing over a deal, and of the play, of variance 1."""
+    generator = np.random.default_rng(2)
+    luck = generator.normal(0, np.sqrt(99), 20_000)
+    values = np.stack((luck, -luck), axis=1) + generator.normal(0, 1, (20_000, 2))
+    assert variance_reduction(values) == pytest.approx(100, rel=0.05)
+
+
+def test_a_baseline_with_the_same_luck_is_worth_much_and_one_with_its_own_a_little_less_than_none() -> None:
+    """The rival measures 3 hands of the player and 1 of the baseline, which has 3 seats, for each deal."""
+    generator = np.random.default_rng(3)
+    luck, play, other = (generator.normal(0, scale, (50_000, 3)) for scale in (3, 1, 3))
+    assert variance_reduction(luck + play, luck) == pytest.approx((3 * (9 + 1) + 3 * 9) / (3 * 1), rel=0.05)
+    assert variance_reduction(luck + play, other) == pytest.approx(1, abs=0.05)
+
+
+def test_the_means_of_independent_deals_vary_as_much_more() -> None:
+    """Counted instead of computed: 4,000 means of 10 duplicate deals, and of 30 hands of a deal each."""
+    generator = np.random.default_rng(4)
+    shared, own, play = generator.normal(0, 2, (40_000, 1)), generator.normal(0, 5, (40_000, 3)), 1.5
+    values = shared + own - own.mean(axis=1, keepdims=True) + generator.normal(0, play, (40_000, 3))
+    duplicate = values.reshape(4000, 10, 3).mean(axis=(1, 2)).var()
+    independent = values[:39_990, 0].reshape(1333, 30).mean(axis=1).var()
+    assert variance_reduction(values) == pytest.approx(independent / duplicate, rel=0.12)
+
+
+def test_no_variance_at_all_has_no_ratio() -> None:
+    assert variance_reduction(np.array([[7, -2, 1], [6, 6, -6], [1, 2, 3], [0, 6, 0]])) is None
+    thirds = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    assert variance_reduction(thirds, thirds) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "baseline", "shapes"),
+    [
+        (np.zeros((2, 4)), None, r"\(2, 4\)"),
+        (np.zeros(9), None, r"\(9,\)"),
+        (np.zeros((9, 4)), np.zeros((9, 1)), r"\(9, 4\) and \(9, 1\)"),
+    ],
+)
+def test_bad_values_are_refused_in_a_sentence(values: np.ndarray, baseline: np.ndarray | None, shapes: str) -> None:
+    with pytest.raises(ValueError, match=f"values have shape {shapes}, but they must be .* at least 3 deals"):
+        variance_reduction(values, baseline)
