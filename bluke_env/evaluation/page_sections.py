@@ -1,0 +1,181 @@
+"""What the sections of the report page show: the facts arranged, and their plots."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from bluke_env.evaluation import plots
+from bluke_env.evaluation.page_text import (
+    Facts,
+    estimate_text,
+    even_share,
+    hand_text,
+    is_share,
+    label,
+    leading,
+    number_text,
+    rating_text,
+    words,
+)
+
+
+def overview(facts: Facts) -> Facts | None:
+    """Returns the averages of all comparisons, as columns and as forest plots."""
+    comparisons = facts.get("comparisons")
+    if not comparisons:
+        return None
+    figures = []
+    for statistic in leading(facts, comparisons[0]):
+        share = is_share(facts, statistic)
+        rows = [_interval(label(one), one["average"][statistic], share) for one in comparisons]
+        reference = even_share(facts) if share else 0.0 if statistic.startswith("over_") else None
+        axis = f"{words(statistic)}, {'%' if share else 'points a hand'}"
+        alt = f"{words(statistic)}, {facts['statistics'][statistic]}: " + _alt(rows)
+        svg = plots.forest(f"average-{statistic}", alt, rows, label=axis, reference=reference)
+        figures.append({"svg": svg, "caption": facts["statistics"][statistic]})
+    return {"figures": figures}
+
+
+def comparisons(facts: Facts) -> list[Facts]:
+    """Returns each comparison with its columns and its plots."""
+    return [
+        _comparison(facts, comparison, f"comparison{index}")
+        for index, comparison in enumerate(facts.get("comparisons", []))
+    ]
+
+
+def tournament(facts: Facts) -> Facts | None:
+    """Returns the matrix with the strength of each cell's colour, and the ratings from the best on, by group."""
+    tournament = facts.get("tournament")
+    if not tournament:
+        return None
+    cells = [cell for row in tournament["matrix"] for cell in row if cell is not None]
+    most = max((abs(cell["mean"]) for cell in cells), default=0.0) or 1.0
+    ratings = sorted(tournament.get("ratings", []), key=lambda row: (row["group"], -row["rating"]))
+    figure = None
+    if ratings:
+        rows = [
+            plots.Interval(
+                f"{row['name']} · unconnected" if row["group"] > 0 else row["name"],
+                row["rating"],
+                row["low"],
+                row["high"],
+            )
+            for row in ratings
+        ]
+        caption = "On Elo's scale: 400 more are odds of 10 to 1 to make more points at the same table"
+        alt = "Ratings: " + "; ".join(f"{row['name']} {rating_text(row)}" for row in ratings)
+        figure = {
+            "svg": plots.forest("ratings", alt, rows, label="rating", reference=None),
+            "caption": caption,
+        }
+    return {
+        "most": most,
+        "ratings": [row | {"text": rating_text(row)} for row in ratings],
+        "points": all("points" in row for row in ratings),
+        "connected": all(row["group"] == 0 for row in ratings),
+        "figure": figure,
+    }
+
+
+def curves(facts: Facts) -> Facts | None:
+    """Returns a plot of the points over each measure of effort, and where each run ended."""
+    runs = facts.get("learning_curves")
+    if not runs:
+        return None
+    figures = []
+    for effort, unit, scale in (("decisions", "decisions", 1), ("seconds", "hours", 3600)):
+        lines = [
+            plots.Curve([value / scale for value in run["columns"][effort]], run["columns"]["points"])
+            for run in runs
+            if {effort, "points"} <= run["columns"].keys()
+        ]
+        if len(lines) == len(runs):
+            alt = f"Points over {unit} of {len(runs)} runs; the table tells where each ended"
+            svg = plots.curves(f"curves-{effort}", alt, lines, x_label=unit, y_label="points")
+            figures.append({"svg": svg, "caption": f"Points over {unit}"})
+    names = list(dict.fromkeys(name for run in runs for name in run["columns"]))
+    return {"figures": figures, "names": names}
+
+
+def _comparison(facts: Facts, comparison: Facts, key: str) -> Facts:
+    columns = [
+        {"name": name, "share": is_share(facts, name), "signed": name.startswith("over_")}
+        for name in comparison["average"]
+    ]
+    return {
+        "facts": comparison,
+        "columns": columns,
+        "figures": _hand_figures(facts, comparison, key),
+        "bidding": _bidding(comparison, key),
+    }
+
+
+def _hand_figures(facts: Facts, comparison: Facts, key: str) -> list[Facts]:
+    if not comparison["hands"]:
+        return []
+    figures = []
+    for statistic in leading(facts, comparison):
+        rows = [_interval(hand_text(hand), hand["estimates"][statistic]) for hand in comparison["hands"]]
+        name = words(statistic)
+        svg = plots.by_hand(f"{key}-{statistic}", f"{name} by hand size: {_alt(rows)}", rows, label="points a hand")
+        figures.append({"svg": svg, "caption": f"{name} by hand size".capitalize()})
+    return figures
+
+
+def _bidding(comparison: Facts, key: str) -> Facts | None:
+    """Returns the figures of a comparison's diagnostics."""
+    cells = comparison.get("diagnostics", {}).get("calibration")
+    if not cells:
+        return None
+    by_bid = _pooled(cells, lambda cell: cell["bid"])
+    bids = sorted(by_bid)
+    tricks = [by_bid[bid]["tricks"] for bid in bids]
+    alt = "Mean tricks by bid: " + "; ".join(
+        f"{bid} bid, {number_text(taken)} taken" for bid, taken in zip(bids, tricks, strict=True)
+    )
+    svg = plots.calibration(f"{key}-calibration", alt, bids, tricks, [by_bid[bid]["hands"] for bid in bids])
+    figures = [
+        {"svg": svg, "caption": "Reliability of the bids in all hands played; on the dashed line they come true"}
+    ]
+    rated = [hand for hand in comparison["hands"] if "made" in hand["estimates"]]
+    if rated:
+        rows = [_interval(hand_text(hand), hand["estimates"]["made"], share=True) for hand in rated]
+        svg = plots.by_hand(f"{key}-made", f"Bids made, %: {_alt(rows)}", rows, label="bids made, %", share=True)
+        figures.append({"svg": svg, "caption": "Make rate by hand size"})
+    by_size = _pooled(cells, lambda cell: cell["cards"])
+    over, under = ([part[name] for part in by_size.values()] for name in ("over", "under"))
+    alt = "Mean tricks over and under the bid: " + "; ".join(
+        f"hands of {size}, {number_text(part['over'])} over, {number_text(part['under'])} under"
+        for size, part in by_size.items()
+    )
+    svg = plots.over_and_under(f"{key}-over", alt, list(map(str, by_size)), over, under)
+    figures.append({"svg": svg, "caption": "Tricks over and under the bid by hand size"})
+    return {"figures": figures, "by_bid": [{"bid": bid, **by_bid[bid]} for bid in bids]}
+
+
+def _pooled(cells: Iterable[Facts], key: Callable[[Facts], Any]) -> dict[Any, Facts]:
+    """Returns the cells that share a key as one, their means weighted by hands."""
+    groups = defaultdict(list)
+    for cell in cells:
+        groups[key(cell)].append(cell)
+    pooled = {}
+    for name, group in groups.items():
+        hands = sum(cell["hands"] for cell in group)
+        means = ("tricks", "made", "over", "under")
+        pooled[name] = {mean: sum(cell[mean] * cell["hands"] for cell in group) / hands for mean in means}
+        pooled[name]["hands"] = hands
+    return pooled
+
+
+def _interval(label: str, estimate: Facts, share: bool = False) -> plots.Interval:
+    scale = 100 if share else 1
+    mean, half_width = estimate["mean"] * scale, estimate["half_width"] * scale
+    return plots.Interval(label, mean, mean - half_width, mean + half_width)
+
+
+def _alt(rows: Sequence[plots.Interval]) -> str:
+    texts = (estimate_text({"mean": row.mean, "half_width": (row.high - row.low) / 2}) for row in rows)
+    return "; ".join(f"{row.label} {text}" for row, text in zip(rows, texts, strict=True))

@@ -1,0 +1,196 @@
+"""What the report page shows of the facts, and in which words."""
+
+import copy
+from typing import Any
+
+import pytest
+from report_page import FACTS, SECTIONS, Page, as_matches, only
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from bluke_env.evaluation.page import render_page
+from bluke_env.evaluation.page_text import answer, command_text, estimate_text, number_text, plain_text
+
+
+@pytest.fixture(scope="module")
+def shown() -> Page:
+    return Page(render_page(FACTS))
+
+
+# What it shows.
+
+
+def cells(estimates: dict[str, Any]) -> list[str]:
+    shares = ("most_points", "made")
+    return [
+        estimate_text(estimate, share=name in shares, signed=name.startswith("over_"))
+        for name, estimate in estimates.items()
+    ]
+
+
+def test_comparisons_are_shown_in_full(shown: Page) -> None:
+    averages = shown.tables["Averages of all comparisons"]
+    assert averages[0] == ["player", "against", *(name.replace("_", " ") for name in FACTS["statistics"])]
+    for row, comparison in zip(averages[1:], FACTS["comparisons"], strict=True):
+        names = [comparison["player"]["name"], comparison["opponent"]["name"]]
+        assert row == [*names, *cells(comparison["average"])]
+        by_hand = shown.tables[f"By hand size: {names[0]} against {names[1]}"]
+        for line, hand in zip(by_hand[1:-1], comparison["hands"], strict=True):
+            size = f"{hand['cards']} NT" if hand["no_trump"] else str(hand["cards"])
+            assert line == [size, str(hand["times"]), *cells(hand["estimates"])]
+        assert by_hand[-1] == ["average", "", *cells(comparison["average"])]
+        for factor in comparison["variance_reduction"].values():
+            assert f"{factor:.2f} ×" in shown.text
+
+
+def test_diagnostics_are_shown_in_full(shown: Page) -> None:
+    found, label = FACTS["comparisons"][0]["diagnostics"], "pimc:worlds=10 against rule"
+    rows = shown.tables[f"Calibration by hand size and bid: {label}"][1:]
+    for row, cell in zip(rows, found["calibration"], strict=True):
+        size = f"{cell['cards']} NT" if cell["no_trump"] else str(cell["cards"])
+        means = [f"{cell[name]:.2f}" for name in ("tricks", "over", "under")]
+        assert row == [size, str(cell["bid"]), str(cell["hands"]), f"{cell['made']:.1%}".replace("%", " %"), *means]
+    seats = shown.tables[f"By seat: {label}"]
+    assert [row[0] for row in seats[1:]] == ["0", "1", "2", "3"]
+    assert seats[1] == ["0", "1,080", "70.0 %", "14.00", "1.90"]
+    trumps = shown.tables[f"With trump and at no trump: {label}"]
+    assert trumps[1:] == [["trump", "960", "41.6 %", "1.21", "1.02"], ["no trump", "160", "52.5 %", "2.93", "1.07"]]
+    losses = shown.tables[f"Points lost in bidding and in play: {label}"]
+    assert losses[1] == ["4 NT", "1.60 ± 0.20", "0.40 ± 0.08"]
+    assert losses[-1] == ["all", "2.14 ± 0.31", "0.52 ± 0.12"]
+    assert len(losses) == len(found["losses"]["by_cards"]) + 2
+
+
+def test_bids_of_all_hand_sizes_are_pooled_by_their_number_of_hands() -> None:
+    facts = only("comparisons")
+    few = {"cards": 3, "no_trump": False, "bid": 2, "hands": 1, "tricks": 1.0, "made": 0.0, "over": 0.0, "under": 1.0}
+    many = {"cards": 4, "no_trump": True, "bid": 2, "hands": 3, "tricks": 3.0, "made": 1.0, "over": 1.0, "under": 0.0}
+    facts["comparisons"][0]["diagnostics"] = {"calibration": [few, many]}
+    rows = Page(render_page(facts)).tables["Calibration by bid: pimc:worlds=10 against rule"]
+    assert rows[1:] == [["2", "4", "75.0 %", "2.50", "0.75", "0.25"]]
+
+
+def test_the_tournament_is_shown_in_full(shown: Page) -> None:
+    names, matrix = FACTS["tournament"]["players"], FACTS["tournament"]["matrix"]
+    table = shown.tables["Tournament matrix"]
+    assert table[0][1:] == names
+    for name, row, line in zip(names, matrix, table[1:], strict=True):
+        expected = ["–" if cell is None else estimate_text(cell, signed=True).replace(" ±", "±") for cell in row]
+        assert line == [name, *expected]
+    ratings = shown.tables["Ratings"]
+    assert ratings[1] == ["pimc:worlds=10", "72 (63 to 81)", "+9.90 ± 0.42", "1,920", "0"]
+    assert ratings[-1] == ["greedy", "0 (−35 to 35)", "+0.00 ± 3.50", "160", "1, unconnected"]
+    assert "Not all players are connected" in shown.text
+
+
+def test_ratings_that_compare_have_no_groups() -> None:
+    facts = only("tournament")
+    facts["tournament"]["ratings"].pop()
+    del facts["tournament"]["ratings"][0]["points"]
+    shown = Page(render_page(facts))
+    assert shown.tables["Ratings"][0] == ["player", "rating (interval)", "tables"]
+    assert "connected" not in shown.text
+
+
+def test_exploitability_and_learning_curves_are_shown(shown: Page) -> None:
+    header, *rows = shown.tables["Exploitability"]
+    assert header == ["player", "game", "nash conv", "exploitability"]
+    assert rows == [[plain_text(value) for value in row.values()] for row in FACTS["exploitability"]]
+    for row, run in zip(shown.tables["Where the runs ended"][1:], FACTS["learning_curves"], strict=True):
+        assert row == [run["name"], *(plain_text(values[-1]) for values in run["columns"].values())]
+
+
+def test_gaps_in_curves_and_columns_of_some_rows_only_are_no_problem() -> None:
+    facts = only("exploitability", "learning_curves")
+    facts["learning_curves"][0]["columns"]["points"][0] = None
+    facts["learning_curves"][1]["columns"]["entropy"] = [0.5]
+    facts["exploitability"].append({"player": "learned", "exploitability": {"mean": 1.5, "half_width": 0.25}})
+    shown = Page(render_page(facts))
+    assert shown.tables["Exploitability"][-1] == ["learned", "–", "–", "1.50 ± 0.25"]
+    assert [row[-1] for row in shown.tables["Where the runs ended"]] == ["entropy", "–", "0.5"]
+
+
+def test_everything_to_repeat_it_is_there(shown: Page) -> None:
+    text = shown.text
+    assert "python -m agents.evaluate pimc:worlds=10 --against rule --deals 40" in text
+    assert "--html 'one page.html'" in text
+    assert FACTS["interval"] in text
+    assert "schedule 4nt,3-1" in text
+    assert "torch not installed" in text
+    for version in filter(None, FACTS["versions"].values()):
+        assert version in text
+    rows = shown.tables["Players"][1:]
+    assert rows == [
+        [player["name"], *map(plain_text, (player["version"], player["sha256"]))] for player in FACTS["players"]
+    ]
+
+
+def test_a_section_is_there_if_its_facts_are(shown: Page) -> None:
+    ids = dict(zip(SECTIONS, ("comparisons", "tournament", "exploitability", "curves"), strict=True))
+    assert shown.sections == [*ids.values(), "repeat"]
+    for name, section in ids.items():
+        assert Page(render_page(only(name))).sections == [section, "repeat"]
+
+
+def test_the_contents_are_the_sections(shown: Page) -> None:
+    assert [link["href"] for link in shown.all("a")] == [f"#{section}" for section in shown.sections]
+
+
+def test_the_least_facts_make_a_page() -> None:
+    absent = (*SECTIONS, "players", "machine", "versions", "command")
+    shown = Page(render_page({name: value for name, value in FACTS.items() if name not in absent}))
+    assert shown.sections == ["repeat"]
+    assert FACTS["title"] in shown.text
+
+
+def test_whole_matches_have_averages_alone() -> None:
+    shown = Page(render_page(as_matches()))
+    assert "31.2 ± 2.1 %" in shown.tables["Averages of all comparisons"][1]
+    assert not any(name.startswith("By hand size") for name in shown.tables)
+    assert "wins 31.2\u00a0±\u00a02.1\u00a0% of the matches against rule, where 25.0\u00a0% would be even." in " ".join(
+        shown.words
+    )
+
+
+# Its words.
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "sentence"),
+    [
+        (0.71, 0.08, "pimc:worlds=10 makes 0.71 ± 0.08 points a hand more than rule."),
+        (-45.3, 1.391, "pimc:worlds=10 makes 45.30 ± 1.39 points a hand less than rule."),
+        (-0.05, 0.24, "pimc:worlds=10 and rule cannot be told apart: −0.05 ± 0.24 points a hand."),
+        (0.0, 0.0, "pimc:worlds=10 and rule cannot be told apart: +0.00 ± 0.00 points a hand."),
+    ],
+)
+def test_the_answer_is_one_sentence(mean: float, half_width: float, sentence: str) -> None:
+    facts = copy.deepcopy(FACTS)
+    facts["comparisons"][0]["average"]["over_same_seat"] = {"mean": mean, "half_width": half_width}
+    assert answer(facts) == sentence
+
+
+def test_the_answer_names_the_baseline_where_it_is_another() -> None:
+    facts = copy.deepcopy(FACTS)
+    facts["comparisons"][0] |= {"opponent": {"name": "rule + random", "version": None}, "baseline": {"name": "rule"}}
+    facts["comparisons"][0]["average"]["over_same_seat"] = {"mean": 1.5, "half_width": 0.5}
+    assert answer(facts) == "pimc:worlds=10 makes 1.50 ± 0.50 points a hand more than rule among rule + random."
+
+
+def test_the_answer_without_comparisons() -> None:
+    facts = only("tournament", "exploitability")
+    assert answer(facts) == "pimc:worlds=10 has the highest rating of 3 players: 72 (63 to 81)."
+    del facts["tournament"]
+    assert answer(facts) == "The best answer to random gains 4.0617 points a hand."
+    del facts["exploitability"]
+    assert answer(facts) is None
+
+
+def test_numbers_have_the_decimals_that_their_intervals_deserve() -> None:
+    assert number_text(1.23456) == "1.23"
+    assert number_text(-0.001, signed=True) == "+0.00"
+    assert estimate_text({"mean": -1.23456, "half_width": 0.00321}) == "−1.235 ± 0.003"
+    assert estimate_text({"mean": 0.5, "half_width": 0.0004}, share=True) == "50.00 ± 0.04 %"
+    assert plain_text([1_000_000, -1.5, None, True, {"low_end": 0.25}]) == "1,000,000, −1.5, –, yes, low end 0.25"
+    assert command_text(["python -m x", "a b", "<c>"]) == "python -m x 'a b' '<c>'"
