@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-import traceback
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, NoReturn
 
 import rich
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
-import agents
-from bluke_env import Agent, Rules, bots
-from bluke_env.bots.search import SearchBot
-from bluke_env.cards import NUM_CARDS
-from bluke_env.errors import checked_integer, checked_seed
-from bluke_env.evaluation import AgentError, Comparison, Estimate, Evaluation, measure, write_json
-from bluke_env.evaluation.measure import scheduled_times
+from agents.options import PLAYER_HELP, Parser, Seats, add_game_options, add_run_options, plan_of, rules_of
+from agents.session import check_files, play, reporting, write
+from bluke_env import Agent, Rules
+from bluke_env.evaluation import Comparison, Estimate, Evaluation, Pairing, Plan
+from bluke_env.evaluation.evaluate import evaluation_of, played, tables_of
+from bluke_env.evaluation.measure import named
+from bluke_env.evaluation.plan import scheduled_times
 from bluke_env.evaluation.report import machine, versions
 from bluke_env.evaluation.statistics import MIN_DEALS
-from bluke_env.rules import PRESETS
 
-_LEGEND = """Points per hand with 95 % intervals, the deal being the unit.
-over same seat: minus what the opponent makes there on the same deals when it sits in all seats
-over opponents: minus their mean at the same table
-made, most points: share of hands with the bid made, and with the most points (ties shared)
+_LEGEND = """Points per hand with 95 % intervals, the {unit} being the unit.
+over same seat: minus what the baseline makes there on the same deals when it sits in all seats
+over opponents: minus the mean of the others at the same table
+made, most points: share of hands with the bid made, and with the most points (ties shared, as in matches won)
 NT: no card is turned up for trump"""
 
 
@@ -45,11 +37,11 @@ def compare(
     sizes: Sequence[int] | None = None,
     reverse: bool = False,
 ) -> Evaluation:
-    """Measures a player against each of several opponents on the same duplicate deals.
+    """Measures a player against each of several opponents on the same duplicate deals of single hands.
 
     Args:
         player: Sits in one seat.
-        opponents: Each in turn takes all other seats.
+        opponents: Each in turn takes all other seats, and is the baseline.
         rules: Of the tables; their schedule says which kinds of hands are played.
         deals: Deals for each kind of hand.
         seed: Of the deals and of players that draw lots.
@@ -57,46 +49,66 @@ def compare(
         reverse: Also measure one of each opponent among several of the player.
 
     Raises:
-        ValueError: An argument is invalid, or a player plays with another number of players.
+        ValueError: An argument is invalid, or a player plays other games.
         AgentError: A player failed at the table.
     """
-    seed = checked_seed(seed)
-    if sizes is not None:
-        sizes = [checked_integer("a hand size", size, 1, NUM_CARDS) for size in sizes]
-    pairs = [(player, opponent) for opponent in opponents]
-    if reverse:
-        pairs = [pair for one, other in pairs for pair in dict.fromkeys([(one, other), (other, one)])]
+    agents = named([player, *opponents])
+    names = {id(agent): name for name, agent in agents.items()}
+    pairings = pairs(names[id(player)], [names[id(opponent)] for opponent in opponents], rules, reverse)
+    plan = Plan(rules, tables_of(pairings), tuple(scheduled_times(rules, sizes)), deals, seed)
     start = time.perf_counter()
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("evaluating", total=len(pairs) * len(scheduled_times(rules, sizes)))
-        comparisons = tuple(
-            measure(one, other, rules, deals, seed, sizes=sizes, on_hand=lambda: progress.advance(task))
-            for one, other in pairs
-        )
-    return Evaluation(rules, deals, seed, comparisons, time.perf_counter() - start)
+    results = played(plan, agents.__getitem__)
+    return evaluation_of(plan, results, pairings, agents.__getitem__, time.perf_counter() - start)
+
+
+def pairs(player: str, opponents: Sequence[str], rules: Rules, reverse: bool) -> list[Pairing]:
+    """Returns the comparisons of one player among each kind of opponents, and of one of those among several of it."""
+    both = [(player, opponent) for opponent in opponents]
+    if reverse:
+        both = [pair for one, other in both for pair in dict.fromkeys([(one, other), (other, one)])]
+    return [Pairing.one_among(one, other, len(rules.sides)) for one, other in both]
 
 
 def print_results(evaluation: Evaluation) -> None:
     """Prints how it was measured and one table for each comparison."""
-    rules = evaluation.rules
+    plan, rules = evaluation.plan, evaluation.plan.rules
     facts, packages = machine(), versions()
     print(
-        f"{rules.num_players} players{' in two sides' if rules.teams else ''}, {evaluation.deals} deals of each hand "
-        f"size × {len(rules.sides)} rotations, seed {evaluation.seed}, {evaluation.seconds:.1f} s"
+        f"{rules.num_players} players{' in two sides' if rules.teams else ''}, {plan.deals_text} × "
+        f"{len(rules.sides)} rotations, seed {plan.seed}, {evaluation.seconds:.1f} s"
     )
     print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
     print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
     for comparison in evaluation.comparisons:
-        own = len(rules.sides[0])
-        times = "" if own == 1 else f"{own} × "
-        print(f"\n{times}{comparison.player} against {rules.num_players - own} × {comparison.opponent}")
+        print(f"\n{_heading(comparison, rules)}")
         rich.print(_table(comparison))
-    print(_LEGEND)
+        print(_worth(comparison))
+        losses = (comparison.diagnostics or {}).get("losses")
+        if losses is not None:
+            lost = (
+                f"in {part} {losses[part]['mean']:.2f} ± {losses[part]['half_width']:.2f}"
+                for part in ("bidding", "play")
+            )
+            print(
+                f"lost against hindsight, in {losses['deals']} deals of each hand size: {', '.join(lost)} points a hand"
+            )
+    print(_LEGEND.format(unit=plan.cluster))
+
+
+def _heading(comparison: Comparison, rules: Rules) -> str:
+    seats = len(rules.sides[0])
+    times = "" if seats == 1 else f"{seats} × "
+    others = list(dict.fromkeys(comparison.opponents))
+    if len(others) == 1 and others[0] == comparison.baseline:
+        return f"{times}{comparison.player} against {rules.num_players - seats} × {comparison.baseline}"
+    at_table = " + ".join(f"{seats * comparison.opponents.count(other)} × {other}" for other in others)
+    return f"{times}{comparison.player} among {at_table}, the baseline being {comparison.baseline}"
 
 
 def _table(comparison: Comparison) -> Table:
     table = Table("cards", box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in ("over same seat", "over opponents", "made", "bid", "overtricks", "most points"):
+    last = "matches won" if "match_wins" in comparison.average else "most points"
+    for column in ("over same seat", "over opponents", "made", "bid", "overtricks", last):
         table.add_column(column, justify="right")
     rows = list(comparison.hands.items())
     for hand, estimates in rows:
@@ -106,7 +118,18 @@ def _table(comparison: Comparison) -> Table:
     return table
 
 
+def _worth(comparison: Comparison) -> str:
+    """Says what duplicate deals were worth."""
+    factors = (
+        f"{factor:.1f} times as many hands ({name.replace('_', ' ')})"
+        for name, factor in comparison.variance_reduction.items()
+        if factor is not None
+    )
+    return f"independent deals would need {', '.join(factors) or 'no end of hands'} for these intervals"
+
+
 def _figures(estimates: dict[str, Estimate]) -> list[str]:
+    wins = estimates.get("match_wins")
     return [
         *(
             f"{estimates[name].mean:+.2f} ± {estimates[name].half_width:.2f}"
@@ -114,23 +137,16 @@ def _figures(estimates: dict[str, Estimate]) -> list[str]:
         ),
         f"{estimates['made'].mean:.1%}",
         *(f"{estimates[name].mean:.2f}" for name in ("bid", "overtricks")),
-        f"{estimates['most_points'].mean:.1%}",
+        f"{estimates['most_points'].mean:.1%}" if wins is None else f"{wins.mean:.1%} ± {wins.half_width:.1%}",
     ]
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Ends the program with the message alone; the options are for --help to list."""
-        self.exit(2, f"{self.prog}: error: {message}\n")
-
-
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m agents.evaluate",
         description="Measures a player against others on duplicate deals, rotated through all seats.",
     )
-    known = ", ".join(bots.BOTS)
-    parser.add_argument("player", metavar="PLAYER", help=f"the path of a checkpoint, or a bot: {known}")
+    parser.add_argument("player", metavar="PLAYER", nargs="?", help=PLAYER_HELP)
     parser.add_argument(
         "--against",
         nargs="+",
@@ -138,59 +154,21 @@ def _parser() -> _Parser:
         default=["random", "rule"],
         help="who takes all other seats, in turn (default: random rule)",
     )
-    parser.add_argument("--deals", type=int, default=1000, help="deals for each hand size (default: 1000)")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the deals and of players that draw lots (default: 0)"
-    )
-    parser.add_argument("--preset", choices=PRESETS, help="the game (default: the checkpoint's, or bluke)")
-    parser.add_argument("--num-players", type=int, help="seats (default: the checkpoint's, or 4)")
-    parser.add_argument(
-        "--schedule",
-        metavar="TEXT",
-        help="hands of the match, such as 13-1-13, 5 or extended (default: the game's own)",
-    )
-    parser.add_argument("--min-bid", type=int, help="the lowest bid, 0 or 1 (default: the checkpoint's, or 1)")
-    parser.add_argument(
-        "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
-    )
     parser.add_argument("--reverse", action="store_true", help="also measure one opponent among several PLAYERs")
-    parser.add_argument("--threads", type=int, default=1, help="threads for bots that search (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all results to this file")
+    parser.add_argument(
+        "--table", nargs="+", metavar="PLAYER", help="instead: any mix of players, one for each seat (or side)"
+    )
+    parser.add_argument("--baseline", metavar="PLAYER", default="rule", help="of such a --table (default: rule)")
+    parser.add_argument(
+        "--losses",
+        type=int,
+        default=0,
+        metavar="DEALS",
+        help="also find out what is lost in bidding and in play, in so many deals of each hand size",
+    )
+    add_game_options(parser)
+    add_run_options(parser)
     return parser
-
-
-def load_player(spec: str) -> Agent:
-    """Returns the checkpoint at a path, or else the bot of that name.
-
-    Raises:
-        ValueError: It is neither, or PyTorch is missing.
-    """
-    known = spec.partition(":")[0] in bots.BOTS
-    if known or (not spec.endswith(".pt") and not Path(spec).exists()):
-        return bots.make(spec)
-    try:
-        return agents.load(spec)
-    except ModuleNotFoundError as error:
-        raise ValueError(f"loading the checkpoint {spec} needs {error.name}: pip install 'bluke-env[train]'") from error
-
-
-def _rules(players: Sequence[Agent], options: Any) -> Rules:
-    """Returns the rules of the first player that has some of its own, changed as the command line asks."""
-    known = (getattr(player, "rules", None) for player in players)
-    rules = next((rules for rules in known if rules is not None), Rules())
-    if options.preset is not None:
-        seats = {} if options.num_players is None else {"num_players": options.num_players}
-        rules = Rules.preset(options.preset, **seats)
-    if options.num_players is not None and options.num_players != rules.num_players:
-        rules = replace(rules, num_players=options.num_players, schedule=None, most_cards=None)
-    if options.schedule is not None:
-        rules = replace(rules, schedule=options.schedule, most_cards=None)
-    return rules if options.min_bid is None else replace(rules, min_bid=options.min_bid)
-
-
-def _check_writable(path: Path) -> None:
-    if not path.parent.is_dir() or (path.exists() and not path.is_file()):
-        raise ValueError(f"{path} cannot be written: give a file in a folder that exists")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -199,46 +177,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser.parse_args(arguments)
+    with reporting(parser):
+        if (options.player is None) == (options.table is None):
+            raise ValueError("give either a PLAYER or a --table")
+        check_files(options)
+        seats = Seats(options.threads, options.time_limit)
+        specs = options.table or [options.player, *options.against]
+        rules = rules_of([seats(spec) for spec in specs], options)
+        if options.table:
+            table = tuple(options.table)
+            pairings = [Pairing(player, table, options.baseline) for player in dict.fromkeys(table)]
+        else:
+            pairings = pairs(options.player, options.against, rules, options.reverse)
+        plan = plan_of(rules, tables_of(pairings), options)
+        if options.losses and options.losses < MIN_DEALS:
+            raise ValueError(f"--losses is {options.losses}, but it must be 0 or at least {MIN_DEALS} deals")
+        results, seconds = play(plan, seats, options)
+        evaluation = evaluation_of(plan, results, pairings, seats, seconds, options.losses)
     try:
-        evaluation = _evaluate(options)
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    except AgentError as error:
-        if error.__cause__ is not None:
-            traceback.print_exception(error.__cause__)
-        parser.exit(1, f"{parser.prog}: {error}\n")
-    try:
-        if options.json is not None:
-            write_json(options.json, {"command": [parser.prog, *arguments], **evaluation.to_dict()})
+        write(evaluation, options, [parser.prog, *arguments])
     except OSError as error:
-        parser.error(f"{options.json} could not be written: {error.strerror}")
+        parser.error(str(error))
     finally:
         print_results(evaluation)
-
-
-def _evaluate(options: Any) -> Evaluation:
-    if options.deals < MIN_DEALS:
-        raise ValueError(
-            f"--deals is {options.deals}, but an interval needs at least {MIN_DEALS} deals of each hand size"
-        )
-    if options.json is not None:
-        _check_writable(options.json)
-    specs = [options.player, *options.against]
-    loaded = {spec: load_player(spec) for spec in specs}
-    for player in loaded.values():
-        if isinstance(player, SearchBot):
-            player.num_threads = checked_integer("--threads", options.threads, 1, 1024)
-    players = [loaded[spec] for spec in specs]
-    rules = _rules(players, options)
-    return compare(
-        players[0],
-        players[1:],
-        rules,
-        options.deals,
-        checked_seed(options.seed),
-        sizes=options.sizes,
-        reverse=options.reverse,
-    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from bluke_env import Game, Rules, Turn, bots
-from bluke_env.evaluation import AgentError, Comparison, Estimate, measure, play_duplicate, rotations
+from bluke_env.agent import Agent
+from bluke_env.evaluation import AgentError, Comparison, DuplicateResult, Estimate, measure, play_duplicate, rotations
 from bluke_env.evaluation.seeds import deal_seed
 from bluke_env.evaluation.statistics import student_95
 from bluke_env.schedule import ScheduledHand
@@ -73,6 +74,13 @@ def assert_the_same(one: Comparison, other: Comparison) -> None:
     assert one.average == other.average
 
 
+def played(rules: Rules, hand: ScheduledHand, players: list[Agent], deals: int, seed: int) -> DuplicateResult:
+    """Plays in all rotations; a player that occurs twice is two players of different names."""
+    names = [f"{player.name} {place}" for place, player in enumerate(players)]
+    agents = dict(zip(names, players, strict=True))
+    return play_duplicate(rules, hand, rotations(rules, tuple(names)), agents, deals, seed)
+
+
 # Tables.
 
 
@@ -82,7 +90,7 @@ def test_a_table_plays_what_single_games_play(num_players: int) -> None:
     hand = ScheduledHand(4)
     rules = Rules(num_players=num_players, min_bid=0)
     players = [bold(), low(), Player("top", highest), bold(), low(), low(), bold()][:num_players]
-    result = play_duplicate(rules, hand, rotations(players), deals=5, seed=3)
+    result = played(rules, hand, players, deals=5, seed=3)
     choices = {"low": lambda game: game.legal_actions()[0], "top": lambda game: game.legal_actions()[-1]}
     choices["bold"] = lambda game: game.legal_actions()[0 if game.phase == 0 else -1]
     for deal in range(5):
@@ -99,7 +107,7 @@ def test_a_table_plays_what_single_games_play(num_players: int) -> None:
 def test_places_follow_their_players_through_the_seats() -> None:
     """Only the player at place 2 bids high, so its bids stand out wherever it sits."""
     players = [low(), low(), Player("top", highest), low()]
-    bids = play_duplicate(Rules(), ScheduledHand(5), rotations(players), deals=3, seed=0).bids
+    bids = played(Rules(), ScheduledHand(5), players, deals=3, seed=0).bids
     assert (bids == [[1, 1, 5, 1], [1, 1, 1, 5], [5, 1, 1, 1], [1, 5, 1, 1]]).all()
 
 
@@ -115,8 +123,7 @@ def test_a_player_meets_the_same_deals_in_all_seats_and_never_one_twice() -> Non
                 hands.setdefault((int(game) // 4, int(seat)), set()).add(deal)
         return lowest(turn)
 
-    looking = [Player("looking", look)] * 4
-    play_duplicate(Rules(), ScheduledHand(13), rotations(looking), deals=50, seed=0)
+    played(Rules(), ScheduledHand(13), [Player("looking", look)] * 4, deals=50, seed=0)
     assert len(hands) == 50 * 4
     assert all(len(seen) == 1 for seen in hands.values())
     assert len(set.union(*hands.values())) == 50 * 4
@@ -124,7 +131,7 @@ def test_a_player_meets_the_same_deals_in_all_seats_and_never_one_twice() -> Non
 
 def test_one_player_in_all_seats_is_symmetric() -> None:
     """Two thousand deals: all rotations are alike to the bit, and no seat is better than another."""
-    result = play_duplicate(Rules(), ScheduledHand(5), rotations([bold()] * 4), deals=2000, seed=1)
+    result = played(Rules(), ScheduledHand(5), [bold()] * 4, deals=2000, seed=1)
     assert (result.points == result.points[:, :1]).all()
     by_seat = result.points[:, 0]
     for seat in range(4):
@@ -133,11 +140,15 @@ def test_one_player_in_all_seats_is_symmetric() -> None:
 
 
 def test_the_seed_and_the_kind_of_hand_decide_the_deals() -> None:
-    rules, seatings = Rules(), [[bold()] * 4]
-    one = play_duplicate(rules, ScheduledHand(5), seatings, deals=200, seed=0).points
-    assert (one == play_duplicate(rules, ScheduledHand(5), seatings, deals=200, seed=0).points).all()
-    assert (one[:100] == play_duplicate(rules, ScheduledHand(5), seatings, deals=100, seed=0).points).all()
-    assert (one != play_duplicate(rules, ScheduledHand(5), seatings, deals=200, seed=1).points).any()
+
+    def points(deals: int | range, seed: int) -> np.ndarray:
+        return play_duplicate(Rules(), ScheduledHand(5), [["bold"] * 4], {"bold": bold()}, deals, seed).points
+
+    one = points(200, seed=0)
+    assert (one == points(200, seed=0)).all()
+    assert (one[:100] == points(100, seed=0)).all()
+    assert (one[60:90] == points(range(60, 90), seed=0)).all()
+    assert (one != points(200, seed=1)).any()
     assert deal_seed(0, ScheduledHand(5)) != deal_seed(0, ScheduledHand(6))
     assert deal_seed(0, ScheduledHand(5)) != deal_seed(0, ScheduledHand(5, True))
 
@@ -157,11 +168,12 @@ def test_a_deterministic_player_differs_from_itself_by_exactly_nothing() -> None
                 assert estimates["most_points"].mean == pytest.approx(1 / num_players)
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 7, 64])
-def test_the_size_of_the_batch_changes_nothing(chunk_rows: int) -> None:
+@pytest.mark.parametrize("games_at_once", [1, 7, 64])
+def test_the_size_of_the_batch_changes_nothing(games_at_once: int) -> None:
     rules = Rules(num_players=3)
     whole = measure(bold(), Drawing(), rules, deals=20, seed=2, sizes=[4, 2])
-    assert_the_same(whole, measure(bold(), Drawing(), rules, deals=20, seed=2, sizes=[4, 2], chunk_rows=chunk_rows))
+    parts = measure(bold(), Drawing(), rules, deals=20, seed=2, sizes=[4, 2], games_at_once=games_at_once)
+    assert_the_same(whole, parts)
 
 
 def test_a_player_that_draws_lots_draws_others_than_its_twin() -> None:
@@ -175,7 +187,7 @@ def test_bots_are_measured_alike_in_batches_of_any_size() -> None:
     rules = Rules(num_players=3)
     for player, opponent in (("rule", "random"), ("random", "rule")):
         whole = measure(bots.make(player), bots.make(opponent), rules, deals=12, seed=1, sizes=[5])
-        parts = measure(bots.make(player), bots.make(opponent), rules, deals=12, seed=1, sizes=[5], chunk_rows=9)
+        parts = measure(bots.make(player), bots.make(opponent), rules, deals=12, seed=1, sizes=[5], games_at_once=9)
         assert_the_same(whole, parts)
         assert str(whole.player) == f"{player} (version {bots.BOTS[player].version})"
     rule = bots.make("rule")
@@ -225,7 +237,7 @@ def test_the_deal_is_the_unit() -> None:
     """The interval is that of means by deal: four rotations of a deal do not count as four deals."""
     rules, hand, deals = Rules(), ScheduledHand(6), 100
     estimate = measure(bold(), low(), rules, deals, seed=8, sizes=[6]).hands[hand]["points"]
-    result = play_duplicate(rules, hand, rotations([bold(), low(), low(), low()]), deals, seed=8)
+    result = played(rules, hand, [bold(), low(), low(), low()], deals, seed=8)
     points = np.array([[result.points[deal, seat, seat] for seat in range(4)] for deal in range(deals)])
     means = points.mean(axis=1)
     assert estimate.mean == pytest.approx(points.mean())
@@ -306,7 +318,7 @@ def test_a_player_that_cannot_start_is_named() -> None:
 def test_an_illegal_choice_is_pinned_to_its_row() -> None:
     def revoke_once(turn: Turn) -> np.ndarray:
         actions = lowest(turn)
-        actions[turn.games == 5 * 9 + 2] = 54  # each deal has four rotations and the baseline
+        actions[turn.games == 4 * 9 + 2] = 54  # each deal has four rotations
         return actions
 
     with pytest.raises(
@@ -355,4 +367,4 @@ def test_bad_arguments_are_refused_in_a_sentence(changes: dict, sentence: str) -
 
 def test_a_table_needs_a_player_for_each_seat() -> None:
     with pytest.raises(ValueError, match="3 players were given for a table of 4"):
-        play_duplicate(Rules(), ScheduledHand(2), [[low()] * 3], deals=3, seed=0)
+        play_duplicate(Rules(), ScheduledHand(2), [["low"] * 3], {"low": low()}, deals=3, seed=0)

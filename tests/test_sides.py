@@ -17,8 +17,8 @@ from agents import evaluate
 from bluke_env import BatchGame, Deal, Game, Rules, Turn, bluke_v0, bots
 from bluke_env.actions import BOARD
 from bluke_env.cards import parse_card, parse_cards
-from bluke_env.evaluation import DuplicateResult, measure, play_duplicate
-from bluke_env.evaluation.measure import _by_deal
+from bluke_env.evaluation import DuplicateResult, measure, play_duplicate, rotations
+from bluke_env.evaluation.measure import by_deal, by_place
 from bluke_env.evaluation.seeds import deal_seed
 from bluke_env.schedule import ScheduledHand
 
@@ -165,8 +165,14 @@ def test_statistics_of_sides_worked_out_by_hand() -> None:
     tricks = [[(2, 1, 0, 0), (1, 1, 0, 1), (1, 1, 1, 0)], [(3, 0, 0, 0), (1, 1, 0, 1), (0, 2, 0, 1)]]
     points = [[(10, -10), (-30, 6), (2, 1)], [(60, -30), (1, -30), (0, 3)]]
     by_seat = np.array([[2 * row for row in deal] for deal in points], np.int32)
-    result = DuplicateResult(by_seat, np.array(bids, np.int8), np.array(tricks, np.int8))
-    statistics = {name: values.tolist() for name, values in _by_deal(result, BACK_ALLEY, 3).items()}
+    played = by_seat, np.array(bids, np.int8), np.array(tricks, np.int8)
+    facts = np.zeros(2, np.int8), np.zeros(2, np.int8)
+    result, baseline = (
+        DuplicateResult(*(array[:, seatings] for array in played), *facts) for seatings in (slice(0, 2), slice(2, 3))
+    )
+    own = np.eye(2, dtype=bool)
+    places = by_place(result, baseline, BACK_ALLEY, 3, own)
+    statistics = {name: values.tolist() for name, values in by_deal(places, own).items()}
     assert statistics == {
         "points": [8, 15],
         "over_same_seat": [((10 - 2) + (6 - 1)) / 2, ((60 - 0) + (-30 - 3)) / 2],
@@ -194,8 +200,8 @@ def test_statistics_follow_from_the_results_of_both_sides(name: str) -> None:
     rules = VARIANTS["alley_of_14"]
     player, opponent = Player(name, CHOICES[name]), Player("one", bidding(1))
     estimates = measure(player, opponent, rules, deals, seed=2, sizes=[3]).hands[hand]
-    seatings = [[player, opponent] * 2, [opponent, player] * 2, [opponent] * 4]
-    result = play_duplicate(rules, hand, seatings, deals, seed=2)
+    seatings = [[name, "one"] * 2, ["one", name] * 2, ["one"] * 4]
+    result = play_duplicate(rules, hand, seatings, {name: player, "one": opponent}, deals, seed=2)
     told: dict[str, list[float]] = {statistic: [] for statistic in estimates}
     for deal in range(deals):
         points = [result.points[deal, seating] for seating in range(3)]
@@ -212,14 +218,16 @@ def test_statistics_follow_from_the_results_of_both_sides(name: str) -> None:
             told["overtricks"].append(max(0, sum(tricks) - bid))
     for statistic, values in told.items():
         assert estimates[statistic].mean == pytest.approx(np.mean(values), abs=1e-12)
-        by_deal = np.reshape(values, (deals, 2)).mean(1)
-        assert estimates[statistic].standard_error == pytest.approx(by_deal.std(ddof=1) / np.sqrt(deals), abs=1e-12)
+        means = np.reshape(values, (deals, 2)).mean(1)
+        assert estimates[statistic].standard_error == pytest.approx(means.std(ddof=1) / np.sqrt(deals), abs=1e-12)
 
 
 def test_a_table_of_sides_plays_what_single_games_play() -> None:
     rules, hand = BACK_ALLEY, ScheduledHand(4)
     first, second = Player("board", bidding(BOARD + 1)), low()
-    result = play_duplicate(rules, hand, [[first, second] * 2, [second, first] * 2], deals=5, seed=3)
+    seatings, agents = rotations(rules, ("board", "low")), {"board": first, "low": second}
+    assert seatings == [("board", "low") * 2, ("low", "board") * 2]
+    result = play_duplicate(rules, hand, seatings, agents, deals=5, seed=3)
     for deal in range(5):
         for seating in range(2):
             game = Game(rules.hands_of(4), seed=deal_seed(3, hand), number=deal)

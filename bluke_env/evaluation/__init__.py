@@ -1,9 +1,14 @@
 """Fair measurement of players: duplicate deals in all rotations, intervals by deal."""
 
-from bluke_env.evaluation.duplicate import AgentError, DuplicateResult, play_duplicate, rotations
-from bluke_env.evaluation.measure import STATISTICS, Comparison, measure
-from bluke_env.evaluation.report import Evaluation, write_json
+from bluke_env.evaluation.asking import AgentError
+from bluke_env.evaluation.duplicate import DuplicateResult, play_duplicate, play_matches, rotations
+from bluke_env.evaluation.files import write_json
+from bluke_env.evaluation.measure import STATISTICS, Comparison, Pairing, measure
+from bluke_env.evaluation.plan import Plan
+from bluke_env.evaluation.players import FactoryAgent, load_player
+from bluke_env.evaluation.report import Evaluation
 from bluke_env.evaluation.statistics import Estimate
+from bluke_env.evaluation.store import ResultStore
 
 __all__ = [
     "STATISTICS",
@@ -12,8 +17,14 @@ __all__ = [
     "DuplicateResult",
     "Estimate",
     "Evaluation",
+    "FactoryAgent",
+    "Pairing",
+    "Plan",
+    "ResultStore",
+    "load_player",
     "measure",
     "play_duplicate",
+    "play_matches",
     "rotations",
     "write_json",
 ]

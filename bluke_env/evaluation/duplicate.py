@@ -2,172 +2,254 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from bluke_env.actions import action_text
 from bluke_env.agent import Agent, Turn
 from bluke_env.batch import BatchGame
 from bluke_env.errors import checked_integer, checked_seed
+from bluke_env.evaluation.asking import AgentError, ask
+from bluke_env.evaluation.lineups import Table, distinct_rotations
 from bluke_env.evaluation.seeds import deal_seed, player_seed
 from bluke_env.rules import Rules
 from bluke_env.schedule import ScheduledHand
 
-CHUNK_ROWS = 8192
+GAMES_AT_ONCE = 8192
 """Games played at the same time, a few kilobytes each."""
-
-Seating = Sequence[Agent]
-"""Who sits in each seat; the same object may take several."""
-
-
-class AgentError(RuntimeError):
-    """A player failed at the table. The sentence names the player, the deal and the seat."""
 
 
 @dataclass(frozen=True)
 class DuplicateResult:
-    """How the hands ended.
+    """How hands of one kind ended.
 
     Attributes:
         points: int32 [deals, seatings, seats].
-        bids: int8 [deals, seatings, seats].
+        bids: int8 [deals, seatings, seats]; in Back Alley a bid above `BOARD` is a board.
         tricks: int8 [deals, seatings, seats].
+        dealers: int8 [deals], the dealer's seat.
+        trumps: int8 [deals], the trump suit; -1 at no trump.
     """
 
     points: np.ndarray
     bids: np.ndarray
     tricks: np.ndarray
+    dealers: np.ndarray
+    trumps: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[DuplicateResult]) -> DuplicateResult:
+        """Returns the results of successive ranges of deals as one."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-def rotations(agents: Seating) -> list[Seating]:
-    """Returns all rotations of the players through the seats: in rotation r the first of them sits in seat r."""
-    return [[agents[seat - rotation] for seat in range(len(agents))] for rotation in range(len(agents))]
+def rotations(rules: Rules, table: Table) -> list[Table]:
+    """Returns the seatings of a table: the players moved on by 0, 1, 2, ... seats (of teams, sides), each way once.
+
+    Args:
+        rules: Of the table.
+        table: Who plays.
+
+    Returns:
+        The name of the player in each seat, for every seating: in seating r the player at place p of the table sits in
+        seat p + r, or takes that side.
+
+    Raises:
+        ValueError: The table has another number of places.
+    """
+    places = len(rules.sides)
+    if len(table) != places:
+        kind = "sides" if rules.teams else "players"
+        raise ValueError(f"the table {', '.join(table)} has {len(table)} places, but the game is for {places} {kind}")
+    side_of = {seat: place for place, side in enumerate(rules.sides) for seat in side}
+    return [
+        tuple(table[(side_of[seat] - rotation) % places] for seat in range(rules.num_players))
+        for rotation in distinct_rotations(table)
+    ]
 
 
 def play_duplicate(
     rules: Rules,
     hand: ScheduledHand,
-    seatings: Sequence[Seating],
-    deals: int,
+    seatings: Sequence[Sequence[str]],
+    agents: Mapping[str, Agent],
+    deals: int | range,
     seed: int,
     *,
-    chunk_rows: int = CHUNK_ROWS,
+    games_at_once: int = GAMES_AT_ONCE,
 ) -> DuplicateResult:
     """Plays single hands of one kind, each deal in every seating.
 
-    A deal depends on the seed, the kind of hand and its number alone. Deal d in seating s is game
-    d * len(seatings) + s for the players, so players who draw lots by game play alike in batches of any size.
+    A deal depends on the seed, the kind of hand and its number alone; what a player draws lots from on the seed, the
+    kind of hand, its name and the game, which is number d * max(len(seatings), sides) + s for deal d in seating s.
 
     Args:
         rules: The rules of the table.
         hand: How many cards are dealt, and whether at no trump.
-        seatings: Ways to seat the players.
-        deals: Deals 0 .. deals - 1 are played.
+        seatings: Ways to seat the players: a name for each seat.
+        agents: Who bears each name.
+        deals: How many deals are played, or the range of their numbers.
         seed: Of the deals and of the players' lots.
-        chunk_rows: About how many games are played at a time; it bounds the memory and changes no result.
+        games_at_once: It bounds the memory and changes no result.
 
     Raises:
-        ValueError: An argument is invalid, or a player plays with another number of players.
+        ValueError: An argument is invalid, or a player plays other games.
         AgentError: A player raised an exception, or its answer was not one legal action for each row.
     """
-    deals = checked_integer("deals", deals, 1, 1 << 31)
+    single = rules.hands_of(hand.cards, hand.no_trump)
+    return _play(single, hand, seatings, agents, deals, seed, games_at_once)[0]
+
+
+def play_matches(
+    rules: Rules,
+    seatings: Sequence[Sequence[str]],
+    agents: Mapping[str, Agent],
+    matches: int | range,
+    seed: int,
+    *,
+    games_at_once: int = GAMES_AT_ONCE,
+) -> tuple[DuplicateResult, ...]:
+    """Plays whole matches, each in every seating: the hands of a match are dealt alike in all of them.
+
+    Args:
+        rules: The rules of the match.
+        seatings: See `play_duplicate`, as all that follow.
+        agents: As above.
+        matches: How many are played, or the range of their numbers.
+        seed: As above.
+        games_at_once: As above.
+
+    Returns:
+        The result of every hand of the schedule, the matches in place of the deals.
+
+    Raises:
+        ValueError: As above.
+        AgentError: As above.
+    """
+    return _play(rules, None, seatings, agents, matches, seed, games_at_once)
+
+
+def _play(
+    rules: Rules,
+    hand: ScheduledHand | None,
+    seatings: Sequence[Sequence[str]],
+    agents: Mapping[str, Agent],
+    deals: int | range,
+    seed: int,
+    games_at_once: int,
+) -> tuple[DuplicateResult, ...]:
+    numbers = range(checked_integer("deals", deals, 1, 1 << 31)) if not isinstance(deals, range) else deals
     seed = checked_seed(seed)
+    names = list(dict.fromkeys(name for seating in seatings for name in seating))
     for seating in seatings:
-        _check_seating(rules, seating)
-    players = list({id(agent): agent for seating in seatings for agent in seating}.values())
-    for index, player in enumerate(players):
+        if len(seating) != rules.num_players:
+            raise ValueError(f"{len(seating)} players were given for a table of {rules.num_players}")
+    for name in names:
+        check_fits(rules, name, agents[name])
+    stride = max(len(seatings), len(rules.sides))
+    for name in names:
         try:
-            player.reset(deals * len(seatings), player_seed(seed, hand, index))
+            agents[name].reset(numbers.stop * stride, player_seed(seed, hand, name))
         except Exception as error:
-            raise AgentError(f"{player.name} raised {error!r} when reset for hands of {hand.cards} cards") from error
-    table = _Table(rules.hands_of(hand.cards, hand.no_trump), seatings, players, deal_seed(seed, hand))
-    step = max(1, chunk_rows // len(seatings))
-    chunks = [table.play(np.arange(first, min(first + step, deals), dtype=np.int64)) for first in range(0, deals, step)]
-    return DuplicateResult(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
+            kind = "matches" if hand is None else f"hands of {hand.cards} cards"
+            raise AgentError(f"{name} raised {error!r} when reset for {kind}") from error
+    run = _Run(rules, hand, seatings, names, agents, stride, deal_seed(seed, hand))
+    pairs = np.repeat(np.array(numbers, np.int64), len(seatings)), np.tile(np.arange(len(seatings)), len(numbers))
+    step = checked_integer("games_at_once", games_at_once, 1, 1 << 31)
+    parts = [run.play(*(part[first : first + step] for part in pairs)) for first in range(0, len(pairs[0]), step)]
+    shape = len(numbers), len(seatings), rules.num_players
+    return tuple(_result([part[number] for part in parts], shape) for number in range(len(rules.schedule)))
 
 
-def _check_seating(rules: Rules, seating: Seating) -> None:
-    if len(seating) != rules.num_players:
-        raise ValueError(f"{len(seating)} players were given for a table of {rules.num_players}")
-    for agent in seating:
-        own_rules = getattr(agent, "rules", None)
-        if own_rules is not None and own_rules.num_players != rules.num_players:
+def check_fits(rules: Rules, name: str, agent: Agent) -> None:
+    """Checks that an agent that was made for certain rules, which its attribute `rules` tells, can play by others.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    own: Rules | None = getattr(agent, "rules", None)
+    if own is None:
+        return
+    if own.num_players != rules.num_players:
+        raise ValueError(f"{name} plays at tables of {own.num_players} players, but this table has {rules.num_players}")
+    if own.teams != rules.teams:
+        games = {True: "Back Alley", False: "Bluke"}
+        raise ValueError(f"{name} plays {games[own.teams]}, but this table plays {games[rules.teams]}")
+    for limit in ("most_cards", "num_suits", "num_ranks"):
+        if getattr(rules, limit) > getattr(own, limit):
             raise ValueError(
-                f"{agent.name} plays at tables of {own_rules.num_players} players, "
-                f"but this table has {rules.num_players}"
+                f"{name} plays with {limit} up to {getattr(own, limit)}, but this table has {getattr(rules, limit)}"
             )
-        if own_rules is not None and own_rules.teams != rules.teams:
-            games = {True: "Back Alley", False: "Bluke"}
-            raise ValueError(f"{agent.name} plays {games[own_rules.teams]}, but this table plays {games[rules.teams]}")
-        for name in ("most_cards", "num_suits", "num_ranks"):
-            if own_rules is not None and getattr(rules, name) > getattr(own_rules, name):
-                raise ValueError(
-                    f"{agent.name} plays with {name} up to {getattr(own_rules, name)}, but this table has "
-                    f"{getattr(rules, name)}"
-                )
 
 
-class _Table:
-    """Plays deals of one kind of hand in all seatings."""
+class _Run:
+    """Plays numbered deals in seatings, a few games at a time."""
 
-    def __init__(self, rules: Rules, seatings: Sequence[Seating], players: list[Agent], seed: int) -> None:
-        self._rules, self._seatings, self._players, self._seed = rules, seatings, players, seed
-        index = {id(player): number for number, player in enumerate(players)}
-        self._player_at = np.array([[index[id(agent)] for agent in seating] for seating in seatings])
+    def __init__(
+        self,
+        rules: Rules,
+        hand: ScheduledHand | None,
+        seatings: Sequence[Sequence[str]],
+        names: list[str],
+        agents: Mapping[str, Agent],
+        stride: int,
+        seed: int,
+    ) -> None:
+        self._rules, self._hand, self._seatings, self._stride, self._seed = rules, hand, seatings, stride, seed
+        self._names, self._agents = names, agents
+        self._player_at = np.array([[names.index(name) for name in seating] for seating in seatings])
 
-    def play(self, deals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns points, bids and tricks [deals, seatings, seats] of the deals of these numbers."""
-        count = len(self._seatings)
-        games = (deals[:, None] * count + np.arange(count)).ravel()
-        batch = BatchGame(self._rules, len(games), self._seed, numbers=np.repeat(deals, count), autoreset=False)
-        actions = np.zeros(len(games), np.int64)
+    def play(self, deals: np.ndarray, seatings: np.ndarray) -> list[np.ndarray]:
+        """Plays the given deals in the given seatings, both int64 [games].
+
+        Returns:
+            For every hand of the schedule the records of the games when it had ended, `GAME` [games].
+        """
+        batch = BatchGame(self._rules, len(deals), self._seed, numbers=deals, autoreset=False)
+        games = deals * self._stride + seatings
+        ended = [np.empty(len(deals), batch.records.dtype) for _ in self._rules.schedule]
+        hands = np.zeros(len(deals), np.int64)
+        actions = np.zeros(len(deals), np.int64)
         while not batch.is_over.all():
-            to_act = self._player_at[games % count, batch.seats]
-            for index, player in enumerate(self._players):
+            to_act = np.where(batch.is_over, -1, self._player_at[seatings, batch.seats])
+            for index, name in enumerate(self._names):
                 rows = np.flatnonzero(to_act == index)
                 if len(rows):
-                    actions[rows] = self._decide(player, batch, rows, games[rows])
+                    actions[rows] = self._ask(name, batch, rows, games[rows])
             batch.step(actions)
-        ended = batch.views()
-        shape = (len(deals), count, -1)
-        points, bids, tricks = (
-            ended[name][:, : self._rules.num_players].reshape(shape)
-            for name in ("last_points", "last_bids", "last_tricks")
-        )
-        return points, bids, tricks
+            rows = np.flatnonzero(batch.records["last_number"] == hands)
+            for number in np.unique(hands[rows]):
+                there = rows[hands[rows] == number]
+                ended[number][there] = batch.records[there]
+            hands[rows] += 1
+        return ended
 
-    def _decide(self, player: Agent, batch: BatchGame, rows: np.ndarray, games: np.ndarray) -> np.ndarray:
-        """Asks a player for its actions in some rows of the batch and checks them."""
+    def _ask(self, name: str, batch: BatchGame, rows: np.ndarray, games: np.ndarray) -> np.ndarray:
         seats = batch.seats[rows]
         turn = Turn(self._rules, batch.views(rows), seats.copy(), games.copy())
-        try:
-            actions = np.asarray(player.act(turn))
-        except Exception as error:
-            where = self._where(games[0], seats[0])
-            raise AgentError(
-                f"{player.name} raised {error!r} when asked for {len(rows)} actions, first {where}"
-            ) from error
-        if actions.shape != (len(rows),) or actions.dtype.kind not in "iu":
-            raise AgentError(
-                f"{player.name} answered with dtype {actions.dtype} and shape {actions.shape} when asked for "
-                f"{len(rows)} actions, first {self._where(games[0], seats[0])}, but it must answer with integers "
-                f"of shape ({len(rows)},)"
-            )
-        masks = batch.masks[rows]
-        known = (actions >= 0) & (actions < masks.shape[1])
-        legal = known & (masks[np.arange(len(rows)), np.where(known, actions, 0)] == 1)
-        if not legal.all():
-            row = int(np.argmin(legal))
-            choices = np.flatnonzero(masks[row]).tolist()
-            raise AgentError(
-                f"{player.name} chose {actions[row]} {self._where(games[row], seats[row])}, but its legal actions are "
-                + ", ".join(f"{action} ({action_text(action, self._rules.most_cards)})" for action in choices)
-            )
-        return actions
+        numbers = batch.records["hand_number"][rows]
+        return ask(
+            name,
+            self._agents[name],
+            turn,
+            batch.masks[rows],
+            lambda row: self._where(int(games[row]), int(seats[row]), int(numbers[row])),
+        )
 
-    def _where(self, game: int, seat: int) -> str:
-        deal, seating = divmod(int(game), len(self._seatings))
-        names = ", ".join(agent.name for agent in self._seatings[seating])
-        return f"in seat {seat} of deal {deal} (hands of {self._rules.schedule[0].cards} cards, seated {names})"
+    def _where(self, game: int, seat: int, number: int) -> str:
+        deal, seating = divmod(game, self._stride)
+        where = f"match {deal}, hand {number}" if self._hand is None else f"deal {deal}"
+        cards = self._rules.schedule[number].cards
+        return f"in seat {seat} of {where} (hands of {cards} cards, seated {', '.join(self._seatings[seating])})"
+
+
+def _result(ended: Sequence[np.ndarray], shape: tuple[int, int, int]) -> DuplicateResult:
+    """Reads the result of one hand off the records of all games, shape being deals, seatings and seats."""
+    records: Any = np.concatenate(ended)
+    points, bids, tricks = (
+        records[f"last_{name}"][:, : shape[2]].reshape(shape) for name in ("points", "bids", "tricks")
+    )
+    dealers, trumps = (records[f"last_{name}"].reshape(shape[:2])[:, 0].copy() for name in ("dealer", "trump"))
+    return DuplicateResult(points, bids, tricks, dealers, trumps)

@@ -1,61 +1,82 @@
-"""Everything that was measured and what it takes to measure it again, as plain facts and as a JSON file."""
+"""Everything that was measured and what it takes to measure it again, as plain facts."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import bluke_env
-from bluke_env.evaluation.measure import STATISTICS, Comparison
+from bluke_env.evaluation.measure import MATCH_STATISTICS, STATISTICS, Comparison, Participant
+from bluke_env.evaluation.plan import Plan
+from bluke_env.evaluation.seeds import split_of
 from bluke_env.evaluation.statistics import Estimate
-from bluke_env.rules import Rules
+
+FORMAT = 1
 
 _PACKAGES = ("numpy", "numba", "torch")
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Comparisons that share their rules, deals and seed.
+    """What came of a plan.
 
     Attributes:
-        rules: Of the tables.
-        deals: Deals for each kind of hand; each was played in as many rotations as there are players, or sides.
-        seed: Of the deals.
-        comparisons: One for each opponent and direction.
+        plan: What was played.
+        players: All who played.
+        comparisons: One for each player of interest at a table.
         seconds: Wall-clock time of the play.
+        sections: Further facts by the name of their section: what the report shows of them is its own business.
     """
 
-    rules: Rules
-    deals: int
-    seed: int
+    plan: Plan
+    players: tuple[Participant, ...]
     comparisons: tuple[Comparison, ...]
     seconds: float
+    sections: dict[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns all facts as plain numbers, strings and lists; only `seconds` differs in a repetition."""
+    def to_dict(self, command: Sequence[str] = (), title: str = "Evaluation") -> dict[str, Any]:
+        """Returns all facts as plain numbers, strings and lists, the same ones for the same plan.
+
+        Args:
+            command: What was called, for repeating it.
+            title: Of the report.
+        """
+        plan = self.plan
         return {
-            "rules": self.rules.to_dict(),
-            "deals": self.deals,
-            "rotations": len(self.rules.sides),
-            "seed": self.seed,
-            "interval": "mean - half_width to mean + half_width: 95 %, by Student's t, the deal being the unit",
-            "statistics": STATISTICS,
+            "format": FORMAT,
+            "title": title,
+            "command": list(command),
+            "unit": plan.unit,
+            "rules": plan.rules.to_dict(),
+            "seed": plan.seed,
+            "split": split_of(plan.seed),
+            "deals": plan.deals,
+            "rotations": len(plan.rules.sides),
+            "interval": f"mean ± half width, 95 %, by Student's t, the {plan.cluster} being the unit",
+            "statistics": MATCH_STATISTICS if plan.hands is None else STATISTICS,
+            "players": [player._asdict() for player in self.players],
             "comparisons": [_comparison_facts(comparison) for comparison in self.comparisons],
+            **self.sections,
             "machine": machine(),
             "versions": versions(),
-            "seconds": self.seconds,
         }
 
 
 def _comparison_facts(comparison: Comparison) -> dict[str, Any]:
     return {
-        "player": comparison.player._asdict(),
-        "opponent": comparison.opponent._asdict(),
+        "player": _who(comparison.player),
+        "opponent": _who(comparison.opponents[0])
+        if len(set(comparison.opponents)) == 1
+        else {
+            "name": " + ".join(opponent.name for opponent in comparison.opponents),
+            "version": None,
+        },
+        "baseline": _who(comparison.baseline),
         "hands": [
             {
                 "cards": hand.cards,
@@ -66,7 +87,13 @@ def _comparison_facts(comparison: Comparison) -> dict[str, Any]:
             for hand, estimates in comparison.hands.items()
         ],
         "average": _estimate_facts(comparison.average),
+        "variance_reduction": comparison.variance_reduction,
+        **({} if comparison.diagnostics is None else {"diagnostics": comparison.diagnostics}),
     }
+
+
+def _who(player: Participant) -> dict[str, Any]:
+    return {"name": player.name, "version": player.version}
 
 
 def _estimate_facts(estimates: dict[str, Estimate]) -> dict[str, dict[str, float]]:
@@ -97,17 +124,3 @@ def versions() -> dict[str, str | None]:
         except metadata.PackageNotFoundError:
             found[package] = None
     return found
-
-
-def write_json(path: Path, facts: dict[str, Any]) -> None:
-    """Writes facts as a JSON file, whole or not at all."""
-    text = json.dumps(facts, indent=2, allow_nan=False) + "\n"
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,0 +1,167 @@
+"""The options that the command lines of evaluation have in common, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import agents
+from bluke_env import Agent, Rules, bots
+from bluke_env.bots.search import SearchBot
+from bluke_env.cards import NUM_CARDS
+from bluke_env.errors import checked_integer, checked_seed
+from bluke_env.evaluation import Plan, players
+from bluke_env.evaluation.duplicate import GAMES_AT_ONCE
+from bluke_env.evaluation.plan import scheduled_times
+from bluke_env.evaluation.seeds import FINAL_SEEDS
+from bluke_env.evaluation.statistics import MIN_DEALS
+from bluke_env.rules import PRESETS
+
+PLAYER_HELP = (
+    f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), the path of a checkpoint, or module:make "
+    "for what a Python function makes"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line and refuses a wrong one in a sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program with the message alone; the options are for --help to list."""
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def add_game_options(parser: Parser) -> None:
+    """Adds the options that say what is played."""
+    parser.add_argument("--preset", choices=PRESETS, help="the game (default: the checkpoint's, or bluke)")
+    parser.add_argument("--num-players", type=int, help="seats (default: the checkpoint's, or 4)")
+    parser.add_argument(
+        "--schedule",
+        metavar="TEXT",
+        help="hands of the match, such as 13-1-13, 5 or extended (default: the game's own)",
+    )
+    parser.add_argument("--min-bid", type=int, help="the lowest bid, 0 or 1 (default: the checkpoint's, or 1)")
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
+    )
+    parser.add_argument("--matches", action="store_true", help="play whole matches instead of single hands")
+    parser.add_argument(
+        "--deals", type=int, default=1000, help="deals for each hand size, or with --matches matches (default: 1000)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the deals and of players that draw lots (default: 0)"
+    )
+    parser.add_argument(
+        "--final",
+        action="store_true",
+        help="take the deals of that seed that are for final numbers, not for development",
+    )
+
+
+def add_run_options(parser: Parser) -> None:
+    """Adds the options that say how it is played and where the results go."""
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument(
+        "--games-at-once", type=int, default=GAMES_AT_ONCE, metavar="N", help=f"in a process (default: {GAMES_AT_ONCE})"
+    )
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="for bots that search (default: 1)")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=players.TIME_LIMIT,
+        metavar="S",
+        help="seconds for a decision of a module:make (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--results", type=Path, metavar="FOLDER", help="keep results there as they come, and take those that are there"
+    )
+    parser.add_argument("--part", metavar="K/N", help="play only part K of N, into --results, and stop")
+    parser.add_argument("--merge", nargs="+", type=Path, default=[], metavar="FOLDER", help="first copy their results")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all results to this file")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a report as one page")
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+
+
+@dataclass
+class Seats:
+    """Gives the player of a name, each made once; processes that get a copy make their own.
+
+    Attributes:
+        threads: For bots that search.
+        time_limit: Seconds for a decision of a player that a Python function makes.
+    """
+
+    threads: int = 1
+    time_limit: float = players.TIME_LIMIT
+    _made: dict[str, Agent] = field(default_factory=dict)
+
+    def __call__(self, spec: str) -> Agent:
+        """Returns the player of a name."""
+        if spec not in self._made:
+            player = load_player(spec)
+            if isinstance(player, SearchBot):
+                player.num_threads = checked_integer("--threads", self.threads, 1, 1024)
+            if isinstance(player, players.FactoryAgent):
+                player.time_limit = self.time_limit
+            self._made[spec] = player
+        return self._made[spec]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": {}}
+
+
+def load_player(spec: str) -> Agent:
+    """Returns the checkpoint at a path, a bot, or what a Python function makes.
+
+    Raises:
+        ValueError: It is none of them, or PyTorch is missing.
+    """
+    known = spec.partition(":")[0] in bots.BOTS
+    if known or (not spec.endswith(".pt") and not Path(spec).exists()):
+        return players.load_player(spec)
+    try:
+        import torch
+
+        # More threads add up in another order, and results are to be the same on every machine.
+        torch.set_num_threads(1)
+        return agents.load(spec)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"loading the checkpoint {spec} needs {error.name}: pip install 'bluke-env[train]'") from error
+
+
+def rules_of(seated: Sequence[Agent], options: Any) -> Rules:
+    """Returns the rules of the first player that has some of its own, changed as the command line asks."""
+    known = (getattr(player, "rules", None) for player in seated)
+    rules = next((rules for rules in known if rules is not None), Rules())
+    if options.preset is not None:
+        seats = {} if options.num_players is None else {"num_players": options.num_players}
+        rules = Rules.preset(options.preset, **seats)
+    if options.num_players is not None and options.num_players != rules.num_players:
+        rules = replace(rules, num_players=options.num_players, schedule=None, most_cards=None)
+    if options.schedule is not None:
+        rules = replace(rules, schedule=options.schedule, most_cards=None)
+    return rules if options.min_bid is None else replace(rules, min_bid=options.min_bid)
+
+
+def plan_of(rules: Rules, tables: Sequence[tuple[str, ...]], options: Any) -> Plan:
+    """Returns the plan that a command line asks for.
+
+    Raises:
+        ValueError: An option is invalid.
+    """
+    if options.deals < MIN_DEALS:
+        kind = "matches" if options.matches else "deals of each hand size"
+        raise ValueError(f"--deals is {options.deals}, but an interval needs at least {MIN_DEALS} {kind}")
+    if options.matches and options.sizes is not None:
+        raise ValueError("--sizes goes with single hands, not with --matches: change the --schedule of the match")
+    seed = checked_seed(options.seed)
+    if options.final:
+        seed = FINAL_SEEDS[checked_integer("--seed with --final", seed, 0, len(FINAL_SEEDS) - 1)]
+    sizes = options.sizes
+    if sizes is not None:
+        sizes = [checked_integer("a hand size", size, 1, NUM_CARDS) for size in sizes]
+    hands = None if options.matches else tuple(scheduled_times(rules, sizes))
+    return Plan(rules, tuple(tables), hands, options.deals, seed)

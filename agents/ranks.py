@@ -1,0 +1,46 @@
+"""The processes that `torchrun` starts, sharing the jobs of an evaluation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import torch
+import torch.distributed as distributed
+
+from bluke_env.evaluation.plan import Job
+from bluke_env.evaluation.run import JobResult
+from bluke_env.evaluation.store import packed, unpacked
+
+
+class Ranks:
+    """One of the processes that `torchrun` started; a `bluke_env.evaluation.evaluate.Share`.
+
+    Attributes:
+        index: The rank of this process.
+        count: How many there are.
+    """
+
+    def __init__(self) -> None:
+        distributed.init_process_group("gloo")
+        self.index, self.count = distributed.get_rank(), distributed.get_world_size()
+
+    def exchanged(self, jobs: Sequence[Job], done: Mapping[Job, JobResult]) -> dict[Job, JobResult]:
+        """Returns the results of all jobs, in every process; job i was done by rank i modulo `count`."""
+        results = {}
+        for number, job in enumerate(jobs):
+            owner = number % self.count
+            content = packed(done[job]) if owner == self.index else b""
+            size = torch.tensor([len(content)])
+            distributed.broadcast(size, owner)
+            buffer = torch.zeros(int(size), dtype=torch.uint8)
+            if owner == self.index:
+                buffer = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+            distributed.broadcast(buffer, owner)
+            results[job] = unpacked(buffer.numpy().tobytes(), f"what rank {owner} sent")
+        return results
+
+
+def ranks() -> Ranks | None:
+    """Returns this process's place among those of `torchrun`, None where it was started alone."""
+    return Ranks() if "RANK" in os.environ and "WORLD_SIZE" in os.environ else None

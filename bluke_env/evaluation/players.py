@@ -1,0 +1,165 @@
+"""Players by name: bots, and policies that come from any Python module."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bluke_env import bots
+from bluke_env.agent import Agent, Encoded, Turn
+from bluke_env.batch import derive_seed
+from bluke_env.errors import checked_choice
+from bluke_env.evaluation.asking import RowFailure
+from bluke_env.observation import SUIT_ORDERS, ObservationLayout
+from bluke_env.rules import Rules
+
+TIME_LIMIT = 60.0
+"""Seconds that a player from elsewhere may take for one decision."""
+
+Policy = Callable[[np.ndarray, np.ndarray], int]
+"""Takes the observation, float32 [size] in [-1, 1], and the action mask, int8 [actions], as `bluke_v0.env` gives them,
+and returns an action id."""
+
+
+def load_player(spec: str) -> Agent:
+    """Returns the player of a name: a bot (`rule`, `pimc:worlds=30`), or what a Python function makes (`module:make`).
+
+    Raises:
+        ValueError: There is no such player.
+    """
+    module, _, function = spec.partition(":")
+    if module in bots.BOTS or not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        return bots.make(spec)
+    return FactoryAgent(spec, _imported(module, function))
+
+
+def _imported(module: str, function: str) -> Callable[..., Any]:
+    try:
+        make = getattr(importlib.import_module(module), function, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise ValueError(
+            f"there is no bot {module!r} and no module of that name: the bots are {', '.join(bots.BOTS)}"
+        ) from None
+    if not callable(make):
+        raise ValueError(f"the module {module} has no function {function}")
+    return make
+
+
+class FactoryAgent:
+    """Seats what a Python function makes: a fresh policy for every seat of every game.
+
+    The function is called as `make(rules, seed)` and returns a `Policy`; the seed is for what it draws. If the policy
+    has an attribute `suit_order` that is "canonical", it sees canonical suits.
+
+    It may also return an object with the methods of `Agent`, which plays many games at once; that is made anew whenever
+    `reset` is called.
+
+    Args:
+        name: What to call it.
+        make: The function.
+        time_limit: Seconds that it may take for one decision.
+
+    Attributes:
+        name: As above.
+        time_limit: As above.
+        sha256: Of the file in which the function stands, None for no file.
+    """
+
+    def __init__(self, name: str, make: Callable[..., Any], time_limit: float = TIME_LIMIT) -> None:
+        self.name, self._make, self.time_limit = name, make, time_limit
+        self.sha256 = _source_hash(make)
+        self.reset(1, 0)
+
+    def reset(self, num_games: int, seed: int) -> None:
+        """Forgets all games."""
+        self._num_games, self._seed = num_games, seed
+        self._policies: dict[tuple[int, int], Policy] = {}
+        self._agent: Agent | None = None
+        self._is_agent: bool | None = None
+
+    def act(self, turn: Turn) -> np.ndarray:
+        """Returns an action id for each row.
+
+        Raises:
+            RowFailure: The policy failed.
+        """
+        if self._is_agent is None:
+            self._is_agent = _within(self.time_limit, 0, lambda: self._start(turn.rules))
+        if self._agent is not None:
+            agent = self._agent
+            return _within(self.time_limit * len(turn.games), 0, lambda: agent.act(turn))
+        return np.array([self._act_alone(turn, row) for row in range(len(turn.games))])
+
+    def _start(self, rules: Rules) -> bool:
+        """Finds out what the function makes: returns whether it is an agent for many games at once."""
+        made = self._make(rules, self._seed)
+        if not hasattr(made, "act"):
+            return False
+        made.reset(self._num_games, self._seed)
+        self._agent = made
+        return True
+
+    def _act_alone(self, turn: Turn, row: int) -> int:
+        key = int(turn.games[row]), int(turn.seats[row])
+        one = Turn(turn.rules, turn.views[row : row + 1], turn.seats[row : row + 1], turn.games[row : row + 1])
+
+        def decide() -> Any:
+            if key not in self._policies:
+                self._policies[key] = self._make(turn.rules, derive_seed(self._seed, *key))
+            return _answer(self._policies[key], one)
+
+        answer, encoded = _within(self.time_limit, row, decide)
+        if answer.size != 1 or answer.dtype.kind not in "iu":
+            answered = f"dtype {answer.dtype} and shape {answer.shape}"
+            raise RowFailure(row, f"answered with {answered}, but it must answer with one action id,")
+        return _within(self.time_limit, row, lambda: one.real_actions(answer.reshape(1), encoded)[0])
+
+
+def _answer(policy: Policy, turn: Turn) -> tuple[np.ndarray, Encoded]:
+    """Asks a policy for its action in the only row of a turn; returns it with what it saw."""
+    order = checked_choice("suit_order of the policy", getattr(policy, "suit_order", "fixed"), SUIT_ORDERS)
+    encoded = turn.encode(ObservationLayout.of(turn.rules), order == "canonical")
+    observation = encoded.observations[0] * encoded.layout.scale
+    return np.asarray(policy(observation, encoded.masks[0].copy())), encoded
+
+
+def _within(seconds: float, row: int, call: Callable[[], Any]) -> Any:
+    """Runs somebody else's code for so long at most; a thread that does not come back is left behind.
+
+    Raises:
+        RowFailure: The code raised an exception or did not come back.
+    """
+    results: list[Any] = []
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise RowFailure(row, f"raised {errors[0]!r}") from errors[0]
+    if not results:
+        raise RowFailure(row, f"did not answer within {seconds:g} s")
+    return results[0]
+
+
+def _source_hash(make: Callable) -> str | None:
+    try:
+        file = inspect.getsourcefile(make)
+    except TypeError:
+        file = None
+    return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
