@@ -1,0 +1,1 @@
+"""The game in the form of other libraries; each module needs its library."""
