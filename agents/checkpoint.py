@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zipfile
 from dataclasses import dataclass
@@ -120,4 +121,4 @@ def load(path: str | os.PathLike, device: str = "cpu") -> NetworkAgent:
     data = read(path)
     rules = Rules.from_dict(data["rules"])
     network = restore(Network(rules, tuple(data["hidden_sizes"])), data).to(device).eval()
-    return NetworkAgent(network, rules, str(path))
+    return NetworkAgent(network, rules, str(path), hashlib.sha256(Path(path).read_bytes()).hexdigest())

@@ -5,20 +5,35 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import rich
 from rich.box import SIMPLE
 from rich.table import Table
 
-from agents.options import PLAYER_HELP, Parser, Seats, add_game_options, add_run_options, plan_of, rules_of
+from agents.options import (
+    GAME_OPTIONS,
+    PLAYER_HELP,
+    Parser,
+    Seats,
+    add_game_options,
+    add_run_options,
+    plan_of,
+    rules_of,
+)
 from agents.session import check_files, play, reporting, write
 from bluke_env import Agent, Rules
 from bluke_env.evaluation import Comparison, Estimate, Evaluation, Pairing, Plan
-from bluke_env.evaluation.evaluate import evaluation_of, played, tables_of
+from bluke_env.evaluation.evaluate import evaluation_of, loses_to, played, tables_of
+from bluke_env.evaluation.exploitability import exploitability_facts
 from bluke_env.evaluation.measure import named
 from bluke_env.evaluation.plan import scheduled_times
 from bluke_env.evaluation.report import machine, versions
+from bluke_env.evaluation.small_game import SmallGame
 from bluke_env.evaluation.statistics import MIN_DEALS
+from bluke_env.evaluation.tabular import TabularPolicy
+from bluke_env.evaluation.tasks import SEED, TASKS
 
 _LEGEND = """Points per hand with 95 % intervals, the {unit} being the unit.
 over same seat: minus what the baseline makes there on the same deals when it sits in all seats
@@ -92,6 +107,8 @@ def print_results(evaluation: Evaluation) -> None:
             print(
                 f"lost against hindsight, in {losses['deals']} deals of each hand size: {', '.join(lost)} points a hand"
             )
+    for facts in evaluation.sections.get("exploitability", []):
+        print(f"exploitability of {facts['player']}: {facts['exploitability']:.4f} points of margin a hand, exactly")
     print(_LEGEND.format(unit=plan.cluster))
 
 
@@ -151,7 +168,6 @@ def _parser() -> Parser:
         "--against",
         nargs="+",
         metavar="PLAYER",
-        default=["random", "rule"],
         help="who takes all other seats, in turn (default: random rule)",
     )
     parser.add_argument("--reverse", action="store_true", help="also measure one opponent among several PLAYERs")
@@ -159,6 +175,7 @@ def _parser() -> Parser:
         "--table", nargs="+", metavar="PLAYER", help="instead: any mix of players, one for each seat (or side)"
     )
     parser.add_argument("--baseline", metavar="PLAYER", default="rule", help="of such a --table (default: rule)")
+    parser.add_argument("--task", choices=TASKS, metavar="NAME", help=f"instead: a benchmark task, {', '.join(TASKS)}")
     parser.add_argument(
         "--losses",
         type=int,
@@ -166,9 +183,47 @@ def _parser() -> Parser:
         metavar="DEALS",
         help="also find out what is lost in bidding and in play, in so many deals of each hand size",
     )
+    parser.add_argument(
+        "--exploitability",
+        action="store_true",
+        help="also find out how far players of a small game are from unbeatable",
+    )
     add_game_options(parser)
     add_run_options(parser)
     return parser
+
+
+def _asked(options: Any, seats: Seats) -> tuple[Plan, list[Pairing]]:
+    """Returns what a command line asks to play and to compare."""
+    if options.task is not None:
+        for name in (*GAME_OPTIONS, "against", "table", "reverse"):
+            if getattr(options, name) is not None and getattr(options, name) is not False:
+                option = f"--{name.replace('_', '-')}"
+                raise ValueError(f"{option} cannot be chosen: the task {options.task} fixes what is played")
+        return task_plan(options.task, options.player, seats)
+    specs = options.table or [options.player, *(options.against or ("random", "rule"))]
+    rules = rules_of([seats(spec) for spec in specs], options)
+    if options.table:
+        table = tuple(options.table)
+        pairings = [Pairing(player, table, options.baseline) for player in dict.fromkeys(table)]
+    else:
+        pairings = pairs(specs[0], specs[1:], rules, options.reverse)
+    return plan_of(rules, tables_of(pairings), options), pairings
+
+
+def task_plan(name: str, player: str, seats: Seats) -> tuple[Plan, list[Pairing]]:
+    """Returns what a benchmark task asks to play and to compare.
+
+    Raises:
+        ValueError: This package has another version of the task's opponent.
+    """
+    task = TASKS[name]
+    opponent, version = task.opponent
+    if getattr(seats(opponent), "version", None) != version:
+        raise ValueError(f"the task {name} is against version {version} of {opponent}, which this package lacks")
+    pairings = pairs(player, [opponent], task.rules, False)
+    hands = None if task.matches else tuple(scheduled_times(task.rules, task.sizes))
+    return Plan(task.rules, tables_of(pairings), hands, task.deals, SEED), pairings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -182,18 +237,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise ValueError("give either a PLAYER or a --table")
         check_files(options)
         seats = Seats(options.threads, options.time_limit)
-        specs = options.table or [options.player, *options.against]
-        rules = rules_of([seats(spec) for spec in specs], options)
-        if options.table:
-            table = tuple(options.table)
-            pairings = [Pairing(player, table, options.baseline) for player in dict.fromkeys(table)]
-        else:
-            pairings = pairs(options.player, options.against, rules, options.reverse)
-        plan = plan_of(rules, tables_of(pairings), options)
+        plan, pairings = _asked(options, seats)
         if options.losses and options.losses < MIN_DEALS:
             raise ValueError(f"--losses is {options.losses}, but it must be 0 or at least {MIN_DEALS} deals")
+        for pairing in pairings if options.losses else ():
+            loses_to(plan, pairing)
+        if options.exploitability:
+            game = SmallGame(plan.rules)
         results, seconds = play(plan, seats, options)
         evaluation = evaluation_of(plan, results, pairings, seats, seconds, options.losses)
+        if options.exploitability:
+            measured = dict.fromkeys(pairing.player for pairing in pairings)
+            policies = {name: TabularPolicy.of_agent(game, seats(name)) for name in measured}
+            evaluation = replace(evaluation, sections={"exploitability": exploitability_facts(policies)})
     try:
         write(evaluation, options, [parser.prog, *arguments])
     except OSError as error:

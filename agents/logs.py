@@ -7,6 +7,24 @@ from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
 
+_COLUMNS = ("decisions", "seconds", "points")
+_MOST_ROWS = 200
+
+
+def learning_curve(checkpoint: Path) -> dict[str, list[float]] | None:
+    """Returns columns of the log of the run that wrote a checkpoint, at most `_MOST_ROWS` rows; None without a log.
+
+    The columns are the decisions so far, the seconds so far, and the points per hand of an iteration: those of the
+    hands that were played to learn from, of whatever sizes were drawn.
+    """
+    path = checkpoint.with_name("log.csv")
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows = rows[:: -(-len(rows) // _MOST_ROWS) or 1]
+    return {column: [float(row[column]) for row in rows] for column in _COLUMNS}
+
 
 class RunLog:
     """Writes one row of numbers an iteration.

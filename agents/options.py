@@ -26,6 +26,12 @@ PLAYER_HELP = (
 )
 
 
+_MOST_SECONDS = 1_000_000
+
+GAME_OPTIONS = ("preset", "num_players", "schedule", "min_bid", "sizes", "matches", "deals", "seed", "final")
+"""The options of `add_game_options`; each is empty where the command line does not give it."""
+
+
 class Parser(argparse.ArgumentParser):
     """Reads a command line and refuses a wrong one in a sentence."""
 
@@ -48,12 +54,8 @@ def add_game_options(parser: Parser) -> None:
         "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
     )
     parser.add_argument("--matches", action="store_true", help="play whole matches instead of single hands")
-    parser.add_argument(
-        "--deals", type=int, default=1000, help="deals for each hand size, or with --matches matches (default: 1000)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the deals and of players that draw lots (default: 0)"
-    )
+    parser.add_argument("--deals", type=int, help="deals for each hand size, or with --matches matches (default: 1000)")
+    parser.add_argument("--seed", type=int, help="of the deals and of players that draw lots (default: 0)")
     parser.add_argument(
         "--final",
         action="store_true",
@@ -98,12 +100,17 @@ class Seats:
     time_limit: float = players.TIME_LIMIT
     _made: dict[str, Agent] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        checked_integer("--threads", self.threads, 1, 1024)
+        if not 0 < self.time_limit <= _MOST_SECONDS:
+            raise ValueError(f"--time-limit is {self.time_limit:g}, but it must be above 0, up to {_MOST_SECONDS}")
+
     def __call__(self, spec: str) -> Agent:
         """Returns the player of a name."""
         if spec not in self._made:
             player = load_player(spec)
             if isinstance(player, SearchBot):
-                player.num_threads = checked_integer("--threads", self.threads, 1, 1024)
+                player.num_threads = self.threads
             if isinstance(player, players.FactoryAgent):
                 player.time_limit = self.time_limit
             self._made[spec] = player
@@ -152,16 +159,17 @@ def plan_of(rules: Rules, tables: Sequence[tuple[str, ...]], options: Any) -> Pl
     Raises:
         ValueError: An option is invalid.
     """
-    if options.deals < MIN_DEALS:
+    deals = 1000 if options.deals is None else options.deals
+    if deals < MIN_DEALS:
         kind = "matches" if options.matches else "deals of each hand size"
-        raise ValueError(f"--deals is {options.deals}, but an interval needs at least {MIN_DEALS} {kind}")
+        raise ValueError(f"--deals is {deals}, but an interval needs at least {MIN_DEALS} {kind}")
     if options.matches and options.sizes is not None:
         raise ValueError("--sizes goes with single hands, not with --matches: change the --schedule of the match")
-    seed = checked_seed(options.seed)
+    seed = checked_seed(options.seed or 0)
     if options.final:
         seed = FINAL_SEEDS[checked_integer("--seed with --final", seed, 0, len(FINAL_SEEDS) - 1)]
     sizes = options.sizes
     if sizes is not None:
         sizes = [checked_integer("a hand size", size, 1, NUM_CARDS) for size in sizes]
     hands = None if options.matches else tuple(scheduled_times(rules, sizes))
-    return Plan(rules, tuple(tables), hands, options.deals, seed)
+    return Plan(rules, tuple(tables), hands, deals, seed)

@@ -22,10 +22,11 @@ class NetworkAgent:
         network: The network.
         rules: The rules that it was trained for.
         name: What to call it in reports.
+        sha256: Of the checkpoint's file, where it comes from one.
     """
 
-    def __init__(self, network: Network, rules: Rules, name: str) -> None:
-        self.network, self.rules, self.name = network, rules, name
+    def __init__(self, network: Network, rules: Rules, name: str, sha256: str | None = None) -> None:
+        self.network, self.rules, self.name, self.sha256 = network, rules, name, sha256
 
     def reset(self, num_games: int, seed: int) -> None:
         """Does nothing: the choices depend on the present turn alone."""

@@ -154,13 +154,24 @@ def write(evaluation: Evaluation, options: Any, command: Sequence[str]) -> None:
     """
     if options.json is None and options.html is None:
         return
-    facts = evaluation.to_dict(repeatable(command), options.title or "Evaluation")
+    facts = evaluation.to_dict(repeatable(command), options.title or "Evaluation") | _learning_curves(evaluation)
     for path, writer in ((options.json, write_json), (options.html, write_page)):
         try:
             if path is not None:
                 writer(path, facts)
         except OSError as error:
             raise OSError(f"{path} could not be written: {error.strerror}") from error
+
+
+def _learning_curves(evaluation: Evaluation) -> dict[str, Any]:
+    paths = [player.name for player in evaluation.players if player.name.endswith(".pt")]
+    if not paths:
+        return {}
+    from agents.logs import learning_curve
+
+    curves = ({"name": path, "columns": learning_curve(Path(path))} for path in paths)
+    known = [curve for curve in curves if curve["columns"]]
+    return {"learning_curves": known} if known else {}
 
 
 def repeatable(command: Sequence[str]) -> list[str]:

@@ -73,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         require("a rating", "choix")
         seats = Seats(options.threads, options.time_limit)
         rules = rules_of([seats(spec) for spec in options.players], options)
-        plan = plan_of(rules, tournament_tables(options.players, rules, options.mixed, options.seed), options)
+        if options.anchor is not None and options.anchor not in options.players:
+            raise ValueError(f"--anchor is {options.anchor}, but it must be one of the players")
+        plan = plan_of(rules, tournament_tables(options.players, rules, options.mixed, options.seed or 0), options)
         results, seconds = play(plan, seats, options)
         evaluation = evaluation_of(plan, results, [], seats, seconds)
         who = {player.name: player for player in evaluation.players}
