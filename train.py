@@ -7,6 +7,7 @@ python train.py --resume runs/quick/checkpoint.pt
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import os
@@ -46,7 +47,7 @@ from agents.player import NetworkAgent
 from agents.ppo import Schedules, update
 from agents.precision import chosen_device, chosen_precision
 from agents.rollout import Decisions, HandStatistics, Rollout
-from bluke_env import bots
+from bluke_env import Agent, bots
 from bluke_env.batch import derive_seed
 from bluke_env.evaluation import Evaluation, write_json
 
@@ -55,10 +56,19 @@ DEALS_BEFORE = 20
 
 
 class Trainer:
-    """One training run: plays, learns, logs and saves, one iteration after the other."""
+    """One training run: plays, learns, logs and saves, one iteration after the other.
 
-    def __init__(self, config: TrainConfig, resumed: dict[str, Any] | None = None) -> None:
+    Args:
+        config: Settings of the run.
+        resumed: The checkpoint of a run to go on with.
+        opponent: Who takes the seats that are not the network's, by default the bot of the settings.
+    """
+
+    def __init__(
+        self, config: TrainConfig, resumed: dict[str, Any] | None = None, opponent: Agent | None = None
+    ) -> None:
         self.config, self.rules = config, config.rules
+        self._opponent = bots.make(config.bot) if opponent is None else opponent
         torch.set_num_threads(1)  # the threads of the pool each compute on their own, without waiting for each other
         self._pool = ThreadPoolExecutor(config.threads)
         self.device = chosen_device(config.device)
@@ -143,8 +153,10 @@ class Trainer:
         """Plays the hands of one size in the present iteration."""
         config = self.config
         if size not in self._rollouts:
-            bot = bots.make(config.bot)
-            self._rollouts[size] = Rollout(self.rules, size, config.hands_per_size, config.seed, bot, config.bot_share)
+            bot = copy.deepcopy(self._opponent)  # hands of several sizes are played at the same time
+            self._rollouts[size] = Rollout(
+                self.rules, size, config.hands_per_size, config.seed, bot, config.learner_seats, config.bot_share
+            )
         temperature = Schedules.at(config, self.progress.iteration).temperature
         return self._rollouts[size].play(
             self.network, self.progress.iteration, temperature, config.gae_lambda, self.progress.precision

@@ -25,8 +25,10 @@ class TrainConfig:
         iterations: Training iterations; each plays hands and learns from them once.
         sizes_per_iteration: How many hand sizes are played in an iteration.
         hands_per_size: Hands played of each of them.
+        learner_seats: Where the network sits: "self-play" for all seats but those that `bot_share` gives to bots, "one"
+            for a single seat of every table, the others being the bot's.
         bot: The bot that sits among the networks, for example "rule".
-        bot_share: Share of the hands in which bots take some of the seats, from 0 to 1.
+        bot_share: Share of the hands of self-play in which bots take some of the seats, from 0 to 1.
         hidden_sizes: Widths of the network's hidden layers.
         learning_rate: Adam's step size at the start.
         final_learning_rate: Its value at the end; linear in between.
@@ -56,6 +58,7 @@ class TrainConfig:
     iterations: int = 105
     sizes_per_iteration: int = 4
     hands_per_size: int = 1024
+    learner_seats: Literal["self-play", "one"] = "self-play"
     bot: str = "rule"
     bot_share: float = 0.25
     hidden_sizes: tuple[int, ...] = (256, 256)

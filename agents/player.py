@@ -71,11 +71,12 @@ class NetworkAgent:
         count, device = len(observations), self.network.scale.device
         seen, legal = (_padded(array).to(device) for array in (observations, masks))
         features = self.network.features(seen)
-        cards = self.network.card_logits(features, legal)
-        points = self.network.bid_values(self.network.bid_trick_logits(features, seen))
-        bids = points.masked_fill(legal[:, NUM_CARDS:] == 0, -torch.inf)
+        best = self.network.card_logits(features, legal).argmax(1)
         bidding = legal[:, NUM_CARDS:].any(1)
-        best = torch.where(bidding, NUM_CARDS + bids.argmax(1), cards.argmax(1))
+        if bidding.any():
+            points = self.network.bid_values(self.network.bid_trick_logits(features, seen))
+            bids = points.masked_fill(legal[:, NUM_CARDS:] == 0, -torch.inf).argmax(1)
+            best = torch.where(bidding, NUM_CARDS + bids, best)
         return best[:count].cpu().numpy()
 
 

@@ -71,19 +71,22 @@ class HandStatistics:
 
 
 class Rollout:
-    """Plays hands of one size with a network, at some tables against bots.
+    """Plays hands of one size with a network and, in the other seats, a bot.
 
     Args:
         rules: The match whose hands are played; its layout is used for all sizes.
         size: Cards in a hand.
         num_hands: Hands played at once.
         seed: Seed of the run.
-        bot: Who takes some of the seats at some of the tables.
-        bot_share: Share of the tables at which that happens; there, one seat to all but one are the bot's.
+        bot: Who takes the seats that are not the network's.
+        learner_seats: "self-play": the network's are all seats of most tables; "one": one seat of every table.
+        bot_share: Share of the tables of self-play at which from one seat to all but one are the bot's.
     """
 
-    def __init__(self, rules: Rules, size: int, num_hands: int, seed: int, bot: Agent, bot_share: float) -> None:
-        self.size, self.bot, self.bot_share = size, bot, bot_share
+    def __init__(
+        self, rules: Rules, size: int, num_hands: int, seed: int, bot: Agent, learner_seats: str, bot_share: float
+    ) -> None:
+        self.size, self.bot, self.learner_seats, self.bot_share = size, bot, learner_seats, bot_share
         self._seed = derive_seed(seed, seeds.DEALS, size)
         self._batch = BatchGame.hands_of(rules, size, num_hands, self._seed, autoreset=False, suit_order="canonical")
 
@@ -100,7 +103,7 @@ class Rollout:
         batch.reset(self._seed, numbers=np.arange(n, dtype=np.uint64) + np.uint64(iteration * n))
         rng = np.random.Generator(np.random.PCG64([self._seed, iteration]))
         self.bot.reset(n, derive_seed(self._seed, iteration))
-        players = _seating(rng, n, batch.rules.num_players, self.bot_share)
+        players = _seating(rng, n, batch.rules.num_players, self.learner_seats, self.bot_share)
         uniforms = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
         steps: list[_Step] = []
         tables = np.arange(n)
@@ -213,9 +216,12 @@ class _Step:
     is_bid: bool
 
 
-def _seating(rng: np.random.Generator, num_games: int, seats: int, bot_share: float) -> np.ndarray:
+def _seating(rng: np.random.Generator, num_games: int, seats: int, learner_seats: str, bot_share: float) -> np.ndarray:
     """Says for every game and seat whether the network or the bot sits there, int8 [games, seats]."""
-    bots = np.where(rng.random(num_games) < bot_share, rng.integers(1, seats, num_games), 0)
+    if learner_seats == "one":
+        bots = np.full(num_games, seats - 1)
+    else:
+        bots = np.where(rng.random(num_games) < bot_share, rng.integers(1, seats, num_games), 0)
     places = rng.permuted(np.tile(np.arange(seats), (num_games, 1)), axis=1)
     return np.where(places < bots[:, None], BOT, NETWORK).astype(np.int8)
 
