@@ -138,11 +138,12 @@ def _table(comparison: Comparison) -> Table:
 def _worth(comparison: Comparison) -> str:
     """Says what duplicate deals were worth."""
     factors = (
-        f"{factor:.1f} times as many hands ({name.replace('_', ' ')})"
+        f"{factor:.1f} ({name.replace('_', ' ')})"
         for name, factor in comparison.variance_reduction.items()
         if factor is not None
     )
-    return f"independent deals would need {', '.join(factors) or 'no end of hands'} for these intervals"
+    times = ", ".join(factors) or "any number of"
+    return f"independent deals would need {times} times as many hands"
 
 
 def _figures(estimates: dict[str, Estimate]) -> list[str]:
@@ -161,6 +162,7 @@ def _figures(estimates: dict[str, Estimate]) -> list[str]:
 def _parser() -> Parser:
     parser = Parser(
         prog="python -m agents.evaluate",
+        allow_abbrev=False,  # a report names the options as they were given
         description="Measures a player against others on duplicate deals, rotated through all seats.",
     )
     parser.add_argument("player", metavar="PLAYER", nargs="?", help=PLAYER_HELP)

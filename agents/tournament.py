@@ -50,6 +50,7 @@ def print_tournament(facts: dict[str, Any]) -> None:
 def _parser() -> Parser:
     parser = Parser(
         prog="python -m agents.tournament",
+        allow_abbrev=False,
         description="Plays all against all on duplicate deals and rates the players by one fit over all results.",
     )
     parser.add_argument("players", metavar="PLAYER", nargs="+", help=PLAYER_HELP)

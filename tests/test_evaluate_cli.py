@@ -105,8 +105,46 @@ BAD_INPUTS = {
     "a folder that is not there": (["rule", "--json", "nowhere/a.json"], "nowhere/a.json cannot be written"),
     "a folder as the report": (["rule", "--json", "tests"], "tests cannot be written"),
     "no player": ([], "give either a PLAYER or a --table"),
+    "a player and a table": (["rule", "--table", *["rule"] * 4], "give either a PLAYER or a --table"),
+    "a table too small": (["--table", "rule", "random"], "the table rule, random has 2 places, but the game is for 4"),
+    "an unknown baseline": (["--table", *["rule"] * 4, "--baseline", "nobody"], "nobody"),
+    "a module that is not there": (["nowhere:make"], "there is no bot 'nowhere' and no module of that name"),
+    "a function that is not there": (["policies:nobody"], "the module policies has no function nobody"),
+    "no time": (["rule", "--time-limit", "0"], "--time-limit is 0, but it must be above 0"),
+    "no number as a time": (["rule", "--time-limit", "nan"], "--time-limit is nan, but it must be above 0"),
+    "no end of time": (["rule", "--time-limit", "inf"], "--time-limit is inf, but it must be above 0"),
+    "no threads": (["rule", "--threads", "0"], "--threads is 0, but it must be a whole number from 1"),
+    "no workers": (["rule", "--workers", "0"], "workers is 0, but it must be a whole number from 1"),
+    "no games": (["rule", "--games-at-once", "0"], "games_at_once is 0, but it must be a whole number from 1"),
+    "sizes of matches": (["rule", "--matches", "--sizes", "1"], "--sizes goes with single hands, not with --matches"),
+    "few matches": (["rule", "--matches", "--deals", "2"], "--deals is 2, but an interval needs at least 3 matches"),
+    "a seed too high for final": (["rule", "--final", "--seed", "1000000"], "--seed with --final is 1000000, but"),
+    "a schedule without sense": (["rule", "--schedule", "often"], "often"),
+    "an unknown preset": (["rule", "--preset", "poker"], "argument --preset: invalid choice: 'poker'"),
+    "few deals for losses": (["rule", "--losses", "2"], "--losses is 2, but it must be 0 or at least 3 deals"),
+    "negative losses": (["rule", "--losses", "-1"], "--losses is -1, but it must be 0 or at least 3 deals"),
+    "losses of matches": (["rule", "--matches", "--losses", "3"], "losses are measured on single hands"),
+    "losses at a mixed table": (
+        ["--table", "rule", "rule", "random", "random", "--losses", "3"],
+        "losses are measured",
+    ),
+    "a part without a folder": (["rule", "--part", "1/2"], "--part needs --results"),
+    "a merge without a folder": (["rule", "--merge", "tests"], "--merge needs --results"),
+    "a folder of something else": (["rule", "--results", "tests"], "tests holds no results of an evaluation"),
+    "a file as the folder": (["rule", "--results", "LICENSE"], "LICENSE holds no results of an evaluation"),
+    "a page in no folder": (["rule", "--html", "nowhere/a.html"], "nowhere/a.html cannot be written"),
+    "a folder as the page": (["rule", "--html", "tests"], "tests cannot be written"),
+    "half an option": (["rule", "--work", "2"], "unrecognized arguments: --work 2"),
     "an unknown option": (["rule", "--gamble", "7"], "unrecognized arguments: --gamble 7"),
 }
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "1", "1/2/3", "a/b", "-1/2", "1/0", ""])
+def test_a_part_that_there_is_not_is_refused(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        evaluate.main(["rule", "--deals", "3", f"--part={part}", "--results", str(tmp_path / "results")])
+    assert ended.value.code == 2
+    assert f"--part is {part!r}, but " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("case", BAD_INPUTS)
@@ -162,7 +200,8 @@ def test_results_are_shown_even_if_they_cannot_be_written(
 def test_help_names_every_option() -> None:
     done = run("--help")
     assert done.returncode == 0
-    for option in ("PLAYER", "--against", "--deals", "--seed", "--num-players", "--sizes", "--json"):
+    options = "PLAYER --against --table --baseline --matches --deals --seed --final --num-players --sizes --json --html"
+    for option in (*options.split(), "--workers", "--games-at-once", "--results", "--part", "--merge", "--losses"):
         assert option in done.stdout
 
 

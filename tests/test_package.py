@@ -44,14 +44,25 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
     modules = set(run_python(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout.split())
     assert "numba" in modules
-    assert not modules & {"torch", "agents", "pygame", "tensorboard", "rich", "jsonargparse", "matplotlib"}
+    assert not modules & {
+        "torch",
+        "agents",
+        "pygame",
+        "tensorboard",
+        "rich",
+        "jsonargparse",
+        "matplotlib",
+        "jinja2",
+        "choix",
+    }
     assert not list(tmp_path.rglob("*.nb*"))
 
 
 def test_every_module_can_be_imported_with_the_base_dependencies_alone() -> None:
     code = f"""
 import importlib, sys
-for absent in ("torch", "agents", "pygame", "tensorboard", "rich", "jsonargparse", "yaml", "matplotlib", "pyspiel"):
+for absent in ("torch", "agents", "pygame", "tensorboard", "rich", "jsonargparse", "yaml", "matplotlib", "jinja2",
+               "choix", "scipy", "pyspiel"):
     sys.modules[absent] = None
 for name in {sorted(SOURCES)}:
     importlib.import_module(name)

@@ -106,8 +106,18 @@ def shortened(command: str) -> list[str] | None:
             return [*words, "--iterations", "3", *SHORT_EVALUATION]
         case "python", ["train.py", *_]:
             return [*words, *SHORT_RUN, *SHORT_EVALUATION]
+        case "python", ["-m", "agents.evaluate", *_] if "--task" in words:
+            return None  # it fixes how long it takes; tests/test_tasks.py runs one
+        case "python", ["-m", "agents.evaluate", *_] if "--losses" in words:
+            return [*words, "--deals", "4", "--losses", "3"]
         case "python", ["-m", "agents.evaluate", *_]:
             return [*words, "--deals", "4"]
+        case "python", ["-m", "bluke_env.evaluation.exploitability", *_]:
+            return [*words, "--preset", "micro", "--cards", "1", "--solve", "5"]
+        case "python", ["-m", "agents.exploit", *_]:
+            return None  # its settings decide how long it takes; tests/test_exploit.py runs it
+        case "python", ["-m", "agents.tournament", *_]:
+            return [*words, "--deals", "3", "--mixed", "2"]
         case "python", ["-m", "benchmarks.engine" | "benchmarks.peers" | "benchmarks.training", *_]:
             return [*words, *QUICK_RATES]
     raise AssertionError(f"there is no rule for the command {command!r}: add one")
@@ -140,7 +150,7 @@ def test_bash(block: Block, workspace: Path) -> None:
         assert (done.returncode, done.stderr) == (0, ""), command
         assert done.stdout
         for option, value in pairwise(short):
-            if option == "--json":
+            if option in ("--json", "--html"):
                 assert (workspace / value).is_file()
 
 

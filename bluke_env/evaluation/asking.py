@@ -48,7 +48,7 @@ def ask(name: str, agent: Agent, turn: Turn, masks: np.ndarray, where: Callable[
         actions = np.asarray(agent.act(turn))
     except RowFailure as failure:
         raise AgentError(f"{name} {failure.reason} {where(failure.row)}") from failure.__cause__
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AgentError(f"{name} raised {error!r} when asked for {due} actions, first {where(0)}") from error
     if actions.shape != (due,) or actions.dtype.kind not in "iu":
         raise AgentError(

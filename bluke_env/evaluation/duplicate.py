@@ -141,6 +141,10 @@ def _play(
     games_at_once: int,
 ) -> tuple[DuplicateResult, ...]:
     numbers = range(checked_integer("deals", deals, 1, 1 << 31)) if not isinstance(deals, range) else deals
+    if not numbers or numbers.start < 0 or numbers.step < 1:
+        raise ValueError(f"deals is {deals}, but it must be their number or an ascending range of numbers from 0 on")
+    if not seatings:
+        raise ValueError("seatings is empty, but deals are played in at least one")
     seed = checked_seed(seed)
     names = list(dict.fromkeys(name for seating in seatings for name in seating))
     for seating in seatings:
@@ -199,7 +203,8 @@ class _Run:
     ) -> None:
         self._rules, self._hand, self._seatings, self._stride, self._seed = rules, hand, seatings, stride, seed
         self._names, self._agents = names, agents
-        self._player_at = np.array([[names.index(name) for name in seating] for seating in seatings])
+        # The last column is for games that are over, whose seat to act is -1.
+        self._player_at = np.array([[*(names.index(name) for name in seating), -1] for seating in seatings])
 
     def play(self, deals: np.ndarray, seatings: np.ndarray) -> list[np.ndarray]:
         """Plays the given deals in the given seatings, both int64 [games].
@@ -209,21 +214,18 @@ class _Run:
         """
         batch = BatchGame(self._rules, len(deals), self._seed, numbers=deals, autoreset=False)
         games = deals * self._stride + seatings
-        ended = [np.empty(len(deals), batch.records.dtype) for _ in self._rules.schedule]
-        hands = np.zeros(len(deals), np.int64)
+        ended: list[np.ndarray] = []
         actions = np.zeros(len(deals), np.int64)
-        while not batch.is_over.all():
-            to_act = np.where(batch.is_over, -1, self._player_at[seatings, batch.seats])
+        while len(ended) < len(self._rules.schedule):
+            to_act = self._player_at[seatings, batch.seats]
             for index, name in enumerate(self._names):
                 rows = np.flatnonzero(to_act == index)
                 if len(rows):
                     actions[rows] = self._ask(name, batch, rows, games[rows])
             batch.step(actions)
-            rows = np.flatnonzero(batch.records["last_number"] == hands)
-            for number in np.unique(hands[rows]):
-                there = rows[hands[rows] == number]
-                ended[number][there] = batch.records[there]
-            hands[rows] += 1
+            # All games are in lockstep: hands of one kind take equally many decisions, whatever is decided.
+            if batch.records["last_number"][0] == len(ended):
+                ended.append(batch.records.copy())
         return ended
 
     def _ask(self, name: str, batch: BatchGame, rows: np.ndarray, games: np.ndarray) -> np.ndarray:

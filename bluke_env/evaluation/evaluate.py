@@ -118,13 +118,22 @@ def _by_kind(plan: Plan, results: Sequence[DuplicateResult]) -> dict[ScheduledHa
     return {kind: DuplicateResult.joined(hands) for kind, hands in parts.items()}
 
 
-def _losses(plan: Plan, pairing: Pairing, seat: Seater, deals: int) -> dict[str, Any]:
+def loses_to(plan: Plan, pairing: Pairing) -> str:
+    """Returns the only kind of opponents of a player whose losses can be measured.
+
+    Raises:
+        ValueError: They cannot.
+    """
     others = {name for name in pairing.table if name != pairing.player} or {pairing.player}
     alone = pairing.table.count(pairing.player) in (1, len(pairing.table))
     if plan.hands is None or len(others) > 1 or not alone:
         raise ValueError("losses are measured on single hands, for one player among opponents of one kind")
-    player, opponent = seat(pairing.player), seat(others.pop())
-    lost = {hand: oracle_losses(player, opponent, plan.rules, hand, deals, plan.seed) for hand in plan.hands}
+    return others.pop()
+
+
+def _losses(plan: Plan, pairing: Pairing, seat: Seater, deals: int) -> dict[str, Any]:
+    player, opponent = seat(pairing.player), seat(loses_to(plan, pairing))
+    lost = {hand: oracle_losses(player, opponent, plan.rules, hand, deals, plan.seed) for hand in plan.kinds}
     return losses_facts(lost, scheduled_times(plan.rules))
 
 

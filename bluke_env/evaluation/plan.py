@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bluke_env.agent import Agent
+from bluke_env.errors import checked_integer, checked_seed
 from bluke_env.evaluation.duplicate import (
     GAMES_AT_ONCE,
     DuplicateResult,
@@ -59,9 +60,12 @@ class Plan:
     def __post_init__(self) -> None:
         for table in self.tables:
             rotations(self.rules, table)
-        if self.deals < MIN_DEALS:
+        if checked_integer("deals", self.deals, 0, 1 << 31) < MIN_DEALS:
             kind = "matches" if self.hands is None else "deals of each hand size"
             raise ValueError(f"deals is {self.deals}, but an interval needs at least {MIN_DEALS} {kind}")
+        checked_seed(self.seed)
+        if self.hands is not None and not len(self.hands) == len(set(self.hands)) > 0:
+            raise ValueError("hands must be one or more different kinds, or None for whole matches")
 
     @property
     def unit(self) -> str:

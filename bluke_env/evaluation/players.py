@@ -93,11 +93,12 @@ class FactoryAgent:
             RowFailure: The policy failed.
         """
         if self._is_agent is None:
-            self._is_agent = _within(self.time_limit, 0, lambda: self._start(turn.rules))
+            (self._is_agent,) = _answers(1, self.time_limit, lambda _: self._start(turn.rules))
         if self._agent is not None:
             agent = self._agent
-            return _within(self.time_limit * len(turn.games), 0, lambda: agent.act(turn))
-        return np.array([self._act_alone(turn, row) for row in range(len(turn.games))])
+            (actions,) = _answers(1, self.time_limit * len(turn.games), lambda _: agent.act(turn))
+            return actions
+        return np.array(_answers(len(turn.games), self.time_limit, lambda row: self._act_alone(turn, row)))
 
     def _start(self, rules: Rules) -> bool:
         """Finds out what the function makes: returns whether it is an agent for many games at once."""
@@ -111,17 +112,13 @@ class FactoryAgent:
     def _act_alone(self, turn: Turn, row: int) -> int:
         key = int(turn.games[row]), int(turn.seats[row])
         one = Turn(turn.rules, turn.views[row : row + 1], turn.seats[row : row + 1], turn.games[row : row + 1])
-
-        def decide() -> Any:
-            if key not in self._policies:
-                self._policies[key] = self._make(turn.rules, derive_seed(self._seed, *key))
-            return _answer(self._policies[key], one)
-
-        answer, encoded = _within(self.time_limit, row, decide)
+        if key not in self._policies:
+            self._policies[key] = self._make(turn.rules, derive_seed(self._seed, *key))
+        answer, encoded = _answer(self._policies[key], one)
         if answer.size != 1 or answer.dtype.kind not in "iu":
             answered = f"dtype {answer.dtype} and shape {answer.shape}"
             raise RowFailure(row, f"answered with {answered}, but it must answer with one action id,")
-        return _within(self.time_limit, row, lambda: one.real_actions(answer.reshape(1), encoded)[0])
+        return one.real_actions(answer.reshape(1), encoded)[0]
 
 
 def _answer(policy: Policy, turn: Turn) -> tuple[np.ndarray, Encoded]:
@@ -132,29 +129,41 @@ def _answer(policy: Policy, turn: Turn) -> tuple[np.ndarray, Encoded]:
     return np.asarray(policy(observation, encoded.masks[0].copy())), encoded
 
 
-def _within(seconds: float, row: int, call: Callable[[], Any]) -> Any:
-    """Runs somebody else's code for so long at most; a thread that does not come back is left behind.
+def _answers(rows: int, seconds: float, call: Callable[[int], Any]) -> list[Any]:
+    """Runs somebody else's code for each row, in a thread that is left behind if it does not come back.
+
+    Args:
+        rows: How many.
+        seconds: For each row; what takes twice as long is sure to be noticed.
+        call: Takes the row.
 
     Raises:
         RowFailure: The code raised an exception or did not come back.
     """
-    results: list[Any] = []
-    errors: list[Exception] = []
+    answers: list[Any] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            results.append(call())
-        except Exception as error:
+            for row in range(rows):
+                answers.append(call(row))
+        except BaseException as error:  # sys.exit() would end this thread without a word
             errors.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(seconds)
+    before = -1
+    while thread.is_alive() and len(answers) > before:
+        before = len(answers)
+        thread.join(seconds)
+    row = len(answers)
+    if errors and isinstance(errors[0], RowFailure):
+        raise errors[0]
     if errors:
         raise RowFailure(row, f"raised {errors[0]!r}") from errors[0]
-    if not results:
+    if row < rows:
         raise RowFailure(row, f"did not answer within {seconds:g} s")
-    return results[0]
+    return answers
 
 
 def _source_hash(make: Callable) -> str | None:

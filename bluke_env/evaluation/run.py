@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Generator, Sequence
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
 
 from bluke_env.errors import checked_integer
 from bluke_env.evaluation.asking import AgentError
@@ -44,25 +49,48 @@ def do_jobs(
         return
     # Spawned, not forked: a forked process inherits the threads of numerical libraries in an unusable state.
     context = multiprocessing.get_context("spawn")
-    failure: Exception | None = None
+    failure: BaseException | None = None
     with ProcessPoolExecutor(workers, context, _prepare, (plan, seat, games_at_once)) as pool:
-        waiting = {pool.submit(_do, job): job for job in jobs}
-        for future in as_completed(waiting):
-            if future.cancelled():
-                continue
-            error = future.exception()
-            if error is None:
+        with _importable_main():  # this is when the processes start
+            waiting = {pool.submit(_do, job): job for job in jobs}
+        try:
+            for future in as_completed(waiting):
+                job, failure = waiting.pop(future), future.exception()
+                if failure is not None:
+                    break
+                yield job, future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+        # What is being played is still finished and yielded.
+        for future in as_completed([future for future in waiting if not future.cancelled()]):
+            if future.exception() is None:
                 yield waiting[future], future.result()
-            elif failure is None:
-                failure = _explained(error)
-                pool.shutdown(wait=False, cancel_futures=True)  # what is being played is still finished and yielded
     if failure is not None:
-        raise failure
+        raise _explained(failure)
+
+
+@contextmanager
+def _importable_main() -> Iterator[None]:
+    """Hides that `python -` calls the file of its program "<stdin>", which a process would look for in vain."""
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    if file is None or Path(file).exists():
+        yield
+        return
+    del main.__file__
+    try:
+        yield
+    finally:
+        main.__file__ = file
 
 
 def _explained(error: BaseException) -> Exception:
     if isinstance(error, BrokenProcessPool):
-        return AgentError("a worker process was killed, for example for want of memory: use fewer workers")
+        return AgentError(
+            "a worker process died: it was ended by a player, killed, for example for want of memory (use fewer "
+            "workers), or could not start (its own error stands above)"
+        )
     return error if isinstance(error, Exception) else RuntimeError(repr(error))
 
 
@@ -72,9 +100,18 @@ _worker: Callable[[Job], JobResult]
 
 def _prepare(plan: Plan, seat: Seater, games_at_once: int) -> None:
     global _worker
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
     def _worker(job: Job) -> JobResult:
         return plan.play(job, seat, games_at_once)
+
+
+def _end_with_parent() -> None:
+    """Ends this process once the one that started it was killed: it would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _do(job: Job) -> JobResult:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -42,7 +41,8 @@ class ResultStore:
         self.folder, self._identity = folder, identity
         facts = {"format": FORMAT, "rules": plan.rules.to_dict(), "seed": plan.seed}
         path = folder / _FACTS
-        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        # Another process may be making the same folder now: its unfinished files count as none.
+        if not folder.exists() or (folder.is_dir() and all(file.suffix == ".tmp" for file in folder.iterdir())):
             folder.mkdir(parents=True, exist_ok=True)
             write_json(path, facts)
         known = _read_facts(folder)
@@ -111,7 +111,7 @@ def unpacked(content: bytes, where: str) -> tuple[DuplicateResult, ...]:
             arrays = {name: file[name] for name in _NAMES}
         hands = len(arrays["points"])
         return tuple(DuplicateResult(**{name: array[hand] for name, array in arrays.items()}) for hand in range(hands))
-    except (ValueError, KeyError, IndexError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged archive fails in many ways: a wrong sum, an unknown compression, ...
         raise ValueError(f"{where} is damaged or no file of results: delete it, and it will be played again") from error
 
 
