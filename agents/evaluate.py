@@ -22,10 +22,10 @@ from agents.options import (
     plan_of,
     rules_of,
 )
-from agents.session import check_files, play, reporting, write
+from agents.session import check_files, is_first_rank, play, reporting, write
 from bluke_env import Agent, Rules
 from bluke_env.evaluation import Comparison, Estimate, Evaluation, Pairing, Plan
-from bluke_env.evaluation.evaluate import evaluation_of, loses_to, played, tables_of
+from bluke_env.evaluation.evaluate import evaluation_of, losses_of, played, tables_of
 from bluke_env.evaluation.exploitability import exploitability_facts
 from bluke_env.evaluation.measure import named
 from bluke_env.evaluation.plan import scheduled_times
@@ -176,7 +176,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--table", nargs="+", metavar="PLAYER", help="instead: any mix of players, one for each seat (or side)"
     )
-    parser.add_argument("--baseline", metavar="PLAYER", default="rule", help="of such a --table (default: rule)")
+    parser.add_argument("--baseline", metavar="PLAYER", help="of such a --table (default: rule)")
     parser.add_argument("--task", choices=TASKS, metavar="NAME", help=f"instead: a benchmark task, {', '.join(TASKS)}")
     parser.add_argument(
         "--losses",
@@ -198,16 +198,20 @@ def _parser() -> Parser:
 def _asked(options: Any, seats: Seats) -> tuple[Plan, list[Pairing]]:
     """Returns what a command line asks to play and to compare."""
     if options.task is not None:
-        for name in (*GAME_OPTIONS, "against", "table", "reverse"):
+        for name in (*GAME_OPTIONS, "against", "reverse"):
             if getattr(options, name) is not None and getattr(options, name) is not False:
                 option = f"--{name.replace('_', '-')}"
                 raise ValueError(f"{option} cannot be chosen: the task {options.task} fixes what is played")
         return task_plan(options.task, options.player, seats)
+    if options.table and (options.against or options.reverse):
+        raise ValueError("--against and --reverse go with a PLAYER, not with a --table")
+    if options.baseline and not options.table:
+        raise ValueError("--baseline goes with a --table: a PLAYER is compared with those it plays against")
     specs = options.table or [options.player, *(options.against or ("random", "rule"))]
     rules = rules_of([seats(spec) for spec in specs], options)
     if options.table:
         table = tuple(options.table)
-        pairings = [Pairing(player, table, options.baseline) for player in dict.fromkeys(table)]
+        pairings = [Pairing(player, table, options.baseline or "rule") for player in dict.fromkeys(table)]
     else:
         pairings = pairs(specs[0], specs[1:], rules, options.reverse)
     return plan_of(rules, tables_of(pairings), options), pairings
@@ -242,16 +246,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         plan, pairings = _asked(options, seats)
         if options.losses and options.losses < MIN_DEALS:
             raise ValueError(f"--losses is {options.losses}, but it must be 0 or at least {MIN_DEALS} deals")
-        for pairing in pairings if options.losses else ():
-            loses_to(plan, pairing)
+        # What can fail comes before the play, so that nothing played is lost.
+        losses = {pairing: losses_of(plan, pairing, seats, options.losses) for pairing in pairings if options.losses}
+        sections = {}
         if options.exploitability:
-            game = SmallGame(plan.rules)
-        results, seconds = play(plan, seats, options)
-        evaluation = evaluation_of(plan, results, pairings, seats, seconds, options.losses)
-        if options.exploitability:
-            measured = dict.fromkeys(pairing.player for pairing in pairings)
+            game, measured = SmallGame(plan.rules), dict.fromkeys(pairing.player for pairing in pairings)
             policies = {name: TabularPolicy.of_agent(game, seats(name)) for name in measured}
-            evaluation = replace(evaluation, sections={"exploitability": exploitability_facts(policies)})
+            sections["exploitability"] = exploitability_facts(policies)
+        results, seconds = play(plan, seats, options)
+        evaluation = evaluation_of(plan, results, pairings, seats, seconds, losses)
+        evaluation = replace(evaluation, sections=sections)
+    if not is_first_rank():
+        return
     try:
         write(evaluation, options, [parser.prog, *arguments])
     except OSError as error:

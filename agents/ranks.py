@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -39,8 +38,3 @@ class Ranks:
             distributed.broadcast(buffer, owner)
             results[job] = unpacked(buffer.numpy().tobytes(), f"what rank {owner} sent")
         return results
-
-
-def ranks() -> Ranks | None:
-    """Returns this process's place among those of `torchrun`, None where it was started alone."""
-    return Ranks() if "RANK" in os.environ and "WORLD_SIZE" in os.environ else None

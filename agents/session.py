@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 import traceback
@@ -10,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.progress import Progress
@@ -86,7 +88,10 @@ def play(plan: Plan, seats: Seats, options: Any) -> tuple[Results, float]:
 
     start = time.perf_counter()
     try:
-        with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        with (
+            _interruptible(),
+            Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress,
+        ):
             task = progress.add_task("evaluating", total=len(plan.jobs()) / (1 if share is None else share.count))
             results = played(
                 plan,
@@ -107,12 +112,17 @@ def play(plan: Plan, seats: Seats, options: Any) -> tuple[Results, float]:
     return results, time.perf_counter() - start
 
 
+def is_first_rank() -> bool:
+    """Returns whether this process is the one of those that `torchrun` started that shows the results, or alone."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def _ranks() -> Share | None:
-    try:
-        from agents.ranks import ranks
-    except ModuleNotFoundError:  # without PyTorch there is no torchrun either
+    if "RANK" not in os.environ:
         return None
-    return ranks()
+    from agents.ranks import Ranks
+
+    return Ranks()
 
 
 def _unused_folder() -> Path:
@@ -189,6 +199,24 @@ def repeatable(command: Sequence[str]) -> list[str]:
         elif name not in _NEUTRAL:
             kept.append(word)
     return kept
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets what ends this process from outside, `torchrun` for one, interrupt it, so that what was played is kept."""
+
+    def interrupt(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # only the main thread hears of signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

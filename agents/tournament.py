@@ -12,7 +12,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from agents.options import PLAYER_HELP, Parser, Seats, add_game_options, add_run_options, plan_of, rules_of
-from agents.session import check_files, play, reporting, require, write
+from agents.session import check_files, is_first_rank, play, reporting, require, write
 from bluke_env.evaluation.evaluate import evaluation_of
 from bluke_env.evaluation.tournament import tournament_facts, tournament_tables
 
@@ -82,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         who = {player.name: player for player in evaluation.players}
         facts = tournament_facts(plan, results, options.players, who, options.anchor)
         evaluation = replace(evaluation, sections={"tournament": facts})
+    if not is_first_rank():
+        return
     try:
         write(evaluation, options, [parser.prog, *arguments])
     except OSError as error:

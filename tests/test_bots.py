@@ -86,7 +86,7 @@ def test_names_are_canonical_and_make_the_same_bot_again() -> None:
         bot = bots.make(spec)
         assert bot.name == name
         assert bots.make(bot.name).name == name
-        assert bot.version == 1
+        assert bot.version == (2 if name.startswith("pimc") else 1)
         assert bots.make(spec) is not bot
     assert bots.make(f"rule:worlds={bots.RuleBot()._worlds}").name == "rule"
 

@@ -220,8 +220,8 @@ def gains_of(player: str, opponent: str, rules: Rules, deals: int) -> np.ndarray
         ("rule", "random", Rules(schedule="13"), 40, 60),
         ("pimc:worlds=100", "rule", Rules(schedule="13"), 120, 0.5),
         ("pimc:worlds=20,endgame=3", "rule", Rules(schedule="13"), 120, 0.2),
-        pytest.param("pimc:worlds=30", "rule", Rules(schedule="13"), 1500, 1.5, marks=pytest.mark.slow),
-        pytest.param("pimc:worlds=100", "rule", Rules(schedule="13"), 1000, 1.5, marks=pytest.mark.slow),
+        pytest.param("pimc:worlds=30", "rule", Rules(schedule="13"), 1500, 2.5, marks=pytest.mark.slow),
+        pytest.param("pimc:worlds=100", "rule", Rules(schedule="13"), 1000, 2.5, marks=pytest.mark.slow),
         pytest.param("ismcts:sims=300", "rule", Rules(schedule="13"), 800, 0.3, marks=pytest.mark.slow),
         pytest.param("pimc:worlds=30", "rule", Rules(2, "13"), 3000, 0.5, marks=pytest.mark.slow),
         pytest.param(

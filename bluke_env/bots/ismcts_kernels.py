@@ -190,7 +190,7 @@ def ismcts_actions(rules, views, first, last, exploration, seed, games, beliefs,
             for world in range(first, last):
                 games[0] = view
                 tally_tricks(rules[0], games[0], seats, 1, stream(start, world), pack, search.tally)
-            out[row] = bid_action_of(best_bid(rules[0], view, search.tally), np.int64(rules[0].most_cards))
+            out[row] = bid_action_of(best_bid(rules[0], view, search.tally, 0.0), np.int64(rules[0].most_cards))
             continue
         if first == 0:
             clear_tree(search, nodes)

@@ -6,6 +6,7 @@ import numpy as np
 
 from bluke_env.agent import Turn
 from bluke_env.bots.endgame import ENDGAME
+from bluke_env.bots.inference_kernels import CHAIN
 from bluke_env.bots.pimc_kernels import SUMS, pimc_actions
 from bluke_env.bots.search import MOST_WORK, SearchBot
 from bluke_env.cards import NUM_CARDS
@@ -21,10 +22,13 @@ MOST_TRICKS = 4
 class PimcBot(SearchBot):
     """Plays every legal card out in the same sampled worlds, all seats by the rule bot, and chooses by the points made.
 
-    The worlds are drawn uniformly from those that agree with all the seat knows (`bluke_env.belief`). A card other than
-    the rule bot's is played only where the worlds tell them apart by a standard error. Bids come from hands played out
-    as the rule bot's do, from more worlds. Known weaknesses of the method are that it takes every seat to know all
-    cards (Frank and Basin, "Search in games with incomplete information", 1998) and that it believes no bid.
+    The worlds agree with all the seat knows (`bluke_env.belief`) and are the likelier the better they explain the bids
+    and cards of the other seats, if these are rule bots that now and then do something else
+    (`bluke_env.bots.inference_kernels`). A card other than the rule bot's is played only where the worlds tell them
+    apart by a standard error. Bids come from hands played out as the rule bot's do, from more worlds, in which earlier
+    bids are believed, and are a little higher, since the bot plays better than that. A known weakness of the method is
+    that it takes every seat to know all cards where endgames are solved (Frank and Basin, "Search in games with
+    incomplete information", 1998).
 
     Args:
         worlds: Worlds for a card, 0 to 1,000,000; a bid takes eight times as many.
@@ -36,6 +40,8 @@ class PimcBot(SearchBot):
         ValueError: An argument is out of range.
     """
 
+    version = 2
+
     def __init__(self, worlds: int = DEFAULT_WORLDS, endgame: int = 0, milliseconds: int = 0) -> None:
         worlds = checked_integer("worlds", worlds, 0, MOST_WORK)
         self._endgame = checked_integer("endgame", endgame, 0, MOST_TRICKS)
@@ -43,8 +49,8 @@ class PimcBot(SearchBot):
 
     def _new_scratch(self) -> tuple:
         return (
-            np.zeros(2, GAME), np.zeros(1, BELIEF), np.zeros(TABLE_SIZE), np.zeros(1, ENDGAME), np.zeros(1, SUMS),
-            np.empty(NUM_CARDS, np.int8),
+            np.zeros(2, GAME), np.zeros(1, BELIEF), np.zeros(TABLE_SIZE), np.zeros(NUM_CARDS, GAME),
+            np.zeros(1, CHAIN), np.zeros(1, ENDGAME), np.zeros(1, SUMS), np.empty(NUM_CARDS, np.int8),
         )  # fmt: skip
 
     def _search(self, turn: Turn, part: slice, first: int, last: int, scratch: tuple, actions: np.ndarray) -> None:

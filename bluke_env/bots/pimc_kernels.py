@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env.bots.endgame import distinct, endgame_points
-from bluke_env.bots.rule_kernels import best_bid, bid_stream, choose_card, hidden_cards, tally_tricks
+from bluke_env.bots.inference_kernels import begin_chain, next_world
+from bluke_env.bots.rule_kernels import best_bid, bid_stream, choose_card, hidden_cards, play_out, tally_tricks
 from bluke_env.bots.search import knowledge_stream
 from bluke_env.cards import NUM_CARDS
-from bluke_env.engine.belief import draw_world, prepare
+from bluke_env.engine.belief import prepare
 from bluke_env.engine.bits import lowest
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import legal_cards, put_card
 from bluke_env.engine.random import stream
 from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
-from bluke_env.engine.state import BID
+from bluke_env.engine.state import BID, PLAY
 from bluke_env.engine.step import bid_action_of
 from bluke_env.rules import BOARD, MAX_PLAYERS
 
@@ -23,6 +24,9 @@ WORLDS_PER_BID = 8
 
 MOST_CARDS = 18
 """The most cards of an endgame where there are more than two sides: its time grows with the seats and the tricks."""
+
+_LIFT = 0.02
+"""Of `best_bid`, for every card but one: the bot plays better than its rollouts, the more so the longer the hand is."""
 
 _CAUTION = 1.0
 """Standard errors by which a card must be better than the rule bot's to be played."""
@@ -80,19 +84,21 @@ def points_of(rules, games, card, hidden, endgame, solver, points):
 
 
 @subroutine
-def add_worlds(rules, view, first, last, endgame, seed, games, belief, table, solver, sums):
+def add_worlds(rules, view, first, last, endgame, seed, games, belief, table, past, chain, solver, sums):
     """Plays the candidates out in the worlds `first` to `last` - 1; each has a random stream of its own."""
     seats, seat = np.int64(rules.num_players), np.int64(view.seat)
     hidden = hidden_cards(rules, view, seats)
     candidates = distinct_cards(rules, view, hidden)
     if candidates & (candidates - 1) == 0:
         return
-    prepare(rules, view, seat, belief, table)
     preferred = stand_in(choose_card(rules, view, seats, hidden), candidates)
     start = knowledge_stream(view, seats, seed)
-    games[0] = view
+    if first == 0:
+        prepare(rules, view, seat, belief, table)
+        begin_chain(rules, view, past, chain)
+        games[0] = view
     for world in range(first, last):
-        draw_world(belief, table, games[0], stream(start, world))
+        next_world(rules, view, belief, table, past, chain, games, world == 0, stream(start, world))
         base = points_of(rules, games, preferred, hidden, endgame, solver, sums.points)
         cards = candidates & ~(np.int64(1) << preferred)
         while cards:
@@ -101,6 +107,33 @@ def add_worlds(rules, view, first, last, endgame, seed, games, belief, table, so
             gain = points_of(rules, games, card, hidden, endgame, solver, sums.points) - base
             sums.gains[card] += gain
             sums.squares[card] += gain * gain
+
+
+@subroutine
+def add_hands(rules, view, first, last, seed, games, belief, table, past, chain, pack, sums):
+    """Plays the hand to be bid out in the worlds `first` to `last` - 1 and tallies the tricks.
+
+    The bids made before are believed; while there are none, or between partners, all worlds are equally likely.
+    """
+    seats, seat = np.int64(rules.num_players), np.int64(view.seat)
+    start = bid_stream(view, seats, seed)
+    if rules.teams or seat == view.leader:
+        for world in range(first, last):
+            games[0] = view
+            tally_tricks(rules, games[0], seats, 1, stream(start, world), pack, sums.tally)
+        return
+    hidden = hidden_cards(rules, view, seats)
+    if first == 0:
+        prepare(rules, view, seat, belief, table)
+        begin_chain(rules, view, past, chain)
+        games[0] = view
+        games[0].phase = PLAY
+        games[0].seat = view.leader
+    for world in range(first, last):
+        next_world(rules, view, belief, table, past, chain, games, world == 0, stream(start, world))
+        games[1] = games[0]
+        play_out(rules, games[1], seats, hidden)
+        sums.tally[0, games[1].tricks[seat]] += 1
 
 
 @inlined
@@ -123,7 +156,9 @@ def best_card(rules, view, worlds, sums):
 
 
 @kernel
-def pimc_actions(rules, views, first, last, endgame, seed, games, beliefs, table, solvers, sums, pack, out):
+def pimc_actions(
+    rules, views, first, last, endgame, seed, games, beliefs, table, past, chains, solvers, sums, pack, out
+):
     """Chooses an action for every view.
 
     Args:
@@ -138,6 +173,8 @@ def pimc_actions(rules, views, first, last, endgame, seed, games, beliefs, table
         games: Two `GAME` records of scratch space, as all that follow but the last.
         beliefs: One `BELIEF` record.
         table: float64 [TABLE_SIZE].
+        past: `GAME` records [54].
+        chains: One `CHAIN` record.
         solvers: One `ENDGAME` record.
         sums: One `SUMS` record.
         pack: int8 [54].
@@ -154,11 +191,12 @@ def pimc_actions(rules, views, first, last, endgame, seed, games, beliefs, table
             total.squares[:] = 0
             total.tally[:, :] = 0
         if view.phase == BID:
-            start = bid_stream(view, seats, seed)
-            for world in range(first * WORLDS_PER_BID, last * WORLDS_PER_BID):
-                games[0] = view
-                tally_tricks(rules[0], games[0], seats, 1, stream(start, world), pack, total.tally)
-            out[row] = bid_action_of(best_bid(rules[0], view, total.tally), np.int64(rules[0].most_cards))
+            hands = first * WORLDS_PER_BID, last * WORLDS_PER_BID
+            add_hands(rules[0], view, *hands, seed, games, beliefs[0], table, past, chains[0], pack, total)
+            bid = best_bid(rules[0], view, total.tally, _LIFT * (view.hand_size - 1))
+            out[row] = bid_action_of(bid, np.int64(rules[0].most_cards))
         else:
-            add_worlds(rules[0], view, first, last, endgame, seed, games, beliefs[0], table, solvers[0], total)
+            add_worlds(
+                rules[0], view, first, last, endgame, seed, games, beliefs[0], table, past, chains[0], solvers[0], total
+            )
             out[row] = best_card(rules[0], view, last, total)

@@ -266,24 +266,33 @@ def tally_tricks(rules, game, seats, worlds, state, pack, tally):
 
 
 @inlined
-def best_bid(rules, game, tally):
+def best_bid(rules, game, tally, lift):
     """Returns the bid with the most points over all worlds, the lowest of equals.
 
     A bid of tricks is judged by its seat's own tricks; where the partner has bid, their sum is judged by those of the
     side, and so is a board, since it stands for both.
+
+    Args:
+        rules: A `RULES` record.
+        game: A `GAME` record in the bidding phase.
+        tally: See `tally_tricks`.
+        lift: In which share of the worlds where the bid fails by one trick it would be made by better play.
     """
     size = np.int64(game.hand_size)
     told = np.int64(game.bids[partner(np.int64(game.seat))]) if rules.teams else np.int64(NONE)
-    choice, best = np.int64(NONE), np.int64(0)
+    choice, best = np.int64(NONE), 0.0
     legal = legal_bids(rules, game)
     while legal:
         bid: int = lowest(legal)
         legal &= legal - 1
         stands = bid if told == NONE else max(bid, told) if max(bid, told) > BOARD else bid + told
         whose = 0 if told == NONE and bid <= BOARD else 1
-        total = np.int64(0)
+        total = 0.0
         for tricks in range(size + 1):
             total += tally[whose, tricks] * hand_points(rules, size, stands, tricks)
+        if 0 < stands <= BOARD:
+            saved = hand_points(rules, size, stands, stands) - hand_points(rules, size, stands, stands - 1)
+            total += lift * tally[whose, stands - 1] * saved
         if choice == NONE or total > best:
             choice, best = bid, total
     return choice
@@ -320,6 +329,6 @@ def rule_actions(rules, views, worlds, seed, scratch, pack, tally, out):
             scratch[0] = view
             tally[:, :] = 0
             tally_tricks(rules[0], scratch[0], seats, worlds, bid_stream(view, seats, seed), pack, tally)
-            out[row] = bid_action_of(best_bid(rules[0], view, tally), np.int64(rules[0].most_cards))
+            out[row] = bid_action_of(best_bid(rules[0], view, tally, 0.0), np.int64(rules[0].most_cards))
         else:
             out[row] = choose_card(rules[0], view, seats, hidden_cards(rules[0], view, seats))

@@ -85,7 +85,12 @@ def played(
 
 
 def evaluation_of(
-    plan: Plan, results: Results, pairings: Sequence[Pairing], seat: Seater, seconds: float, losses: int = 0
+    plan: Plan,
+    results: Results,
+    pairings: Sequence[Pairing],
+    seat: Seater,
+    seconds: float,
+    losses: Mapping[Pairing, dict[str, Any]] | None = None,
 ) -> Evaluation:
     """Measures players at tables that were played.
 
@@ -95,8 +100,7 @@ def evaluation_of(
         pairings: Who is measured where.
         seat: Gives the agent of a name.
         seconds: That the play took.
-        losses: In so many deals of each kind of hand, also find out what is lost in bidding and in play: see
-            `oracle_losses`. Only for single hands, and players among opponents of one kind.
+        losses: What `losses_of` found out about some of them.
     """
     who = {name: Participant.of(name, seat(name)) for name in plan.names}
     comparisons = []
@@ -104,8 +108,8 @@ def evaluation_of(
         comparison = compared(plan, results, pairing, who)
         hands = _by_kind(plan, results[pairing.table])
         facts = diagnose(plan.rules, hands, own_places(pairing.table, pairing.player))
-        if losses:
-            facts["losses"] = _losses(plan, pairing, seat, losses)
+        if losses and pairing in losses:
+            facts["losses"] = losses[pairing]
         comparisons.append(replace(comparison, diagnostics=facts))
     return Evaluation(plan, tuple(who.values()), tuple(comparisons), seconds)
 
@@ -118,21 +122,18 @@ def _by_kind(plan: Plan, results: Sequence[DuplicateResult]) -> dict[ScheduledHa
     return {kind: DuplicateResult.joined(hands) for kind, hands in parts.items()}
 
 
-def loses_to(plan: Plan, pairing: Pairing) -> str:
-    """Returns the only kind of opponents of a player whose losses can be measured.
+def losses_of(plan: Plan, pairing: Pairing, seat: Seater, deals: int) -> dict[str, Any]:
+    """Returns what a player loses in bidding and in play, in so many deals of each kind of hand: see `oracle_losses`.
 
     Raises:
-        ValueError: They cannot.
+        ValueError: The plan is not of single hands, or the player does not sit among opponents of one kind.
+        AgentError: A player failed.
     """
     others = {name for name in pairing.table if name != pairing.player} or {pairing.player}
     alone = pairing.table.count(pairing.player) in (1, len(pairing.table))
     if plan.hands is None or len(others) > 1 or not alone:
         raise ValueError("losses are measured on single hands, for one player among opponents of one kind")
-    return others.pop()
-
-
-def _losses(plan: Plan, pairing: Pairing, seat: Seater, deals: int) -> dict[str, Any]:
-    player, opponent = seat(pairing.player), seat(loses_to(plan, pairing))
+    player, opponent = seat(pairing.player), seat(others.pop())
     lost = {hand: oracle_losses(player, opponent, plan.rules, hand, deals, plan.seed) for hand in plan.kinds}
     return losses_facts(lost, scheduled_times(plan.rules))
 

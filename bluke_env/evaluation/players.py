@@ -17,6 +17,7 @@ from bluke_env.agent import Agent, Encoded, Turn
 from bluke_env.batch import derive_seed
 from bluke_env.errors import checked_choice
 from bluke_env.evaluation.asking import RowFailure
+from bluke_env.game import Phase
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
 from bluke_env.rules import Rules
 
@@ -115,10 +116,19 @@ class FactoryAgent:
         if key not in self._policies:
             self._policies[key] = self._make(turn.rules, derive_seed(self._seed, *key))
         answer, encoded = _answer(self._policies[key], one)
+        if _is_last_decision(one):
+            del self._policies[key]
         if answer.size != 1 or answer.dtype.kind not in "iu":
             answered = f"dtype {answer.dtype} and shape {answer.shape}"
             raise RowFailure(row, f"answered with {answered}, but it must answer with one action id,")
         return one.real_actions(answer.reshape(1), encoded)[0]
+
+
+def _is_last_decision(turn: Turn) -> bool:
+    """Returns whether the seat of the only row decides nothing more in its game."""
+    view, seat = turn.views[0], turn.seats[0]
+    last_hand = view["hand_number"] == len(turn.rules.schedule) - 1
+    return bool(last_hand and view["phase"] == Phase.PLAY and int(view["hands"][seat]).bit_count() == 1)
 
 
 def _answer(policy: Policy, turn: Turn) -> tuple[np.ndarray, Encoded]:
