@@ -8,10 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import rich
-from rich.box import SIMPLE
-from rich.table import Table
-
 from agents.options import (
     GAME_OPTIONS,
     PLAYER_HELP,
@@ -23,23 +19,17 @@ from agents.options import (
     rules_of,
 )
 from agents.session import check_files, is_first_rank, play, reporting, write
+from agents.terminal import print_results
 from bluke_env import Agent, Rules
-from bluke_env.evaluation import Comparison, Estimate, Evaluation, Pairing, Plan
+from bluke_env.evaluation import Evaluation, Pairing, Plan
 from bluke_env.evaluation.evaluate import evaluation_of, losses_of, played, tables_of
 from bluke_env.evaluation.exploitability import exploitability_facts
 from bluke_env.evaluation.measure import named
 from bluke_env.evaluation.plan import scheduled_times
-from bluke_env.evaluation.report import machine, versions
 from bluke_env.evaluation.small_game import SmallGame
 from bluke_env.evaluation.statistics import MIN_DEALS
 from bluke_env.evaluation.tabular import TabularPolicy
 from bluke_env.evaluation.tasks import SEED, TASKS
-
-_LEGEND = """Points per hand with 95 % intervals, the {unit} being the unit.
-over same seat: minus what the baseline makes there on the same deals when it sits in all seats
-over opponents: minus the mean of the others at the same table
-made, most points: share of hands with the bid made, and with the most points (ties shared, as in matches won)
-NT: no card is turned up for trump"""
 
 
 def compare(
@@ -82,81 +72,6 @@ def pairs(player: str, opponents: Sequence[str], rules: Rules, reverse: bool) ->
     if reverse:
         both = [pair for one, other in both for pair in dict.fromkeys([(one, other), (other, one)])]
     return [Pairing.one_among(one, other, len(rules.sides)) for one, other in both]
-
-
-def print_results(evaluation: Evaluation) -> None:
-    """Prints how it was measured and one table for each comparison."""
-    plan, rules = evaluation.plan, evaluation.plan.rules
-    facts, packages = machine(), versions()
-    print(
-        f"{rules.num_players} players{' in two sides' if rules.teams else ''}, {plan.deals_text} × "
-        f"{len(rules.sides)} rotations, seed {plan.seed}, {evaluation.seconds:.1f} s"
-    )
-    print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
-    print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
-    for comparison in evaluation.comparisons:
-        print(f"\n{_heading(comparison, rules)}")
-        rich.print(_table(comparison))
-        print(_worth(comparison))
-        losses = (comparison.diagnostics or {}).get("losses")
-        if losses is not None:
-            lost = (
-                f"in {part} {losses[part]['mean']:.2f} ± {losses[part]['half_width']:.2f}"
-                for part in ("bidding", "play")
-            )
-            print(
-                f"lost against hindsight, in {losses['deals']} deals of each hand size: {', '.join(lost)} points a hand"
-            )
-    for facts in evaluation.sections.get("exploitability", []):
-        print(f"exploitability of {facts['player']}: {facts['exploitability']:.4f} points of margin a hand, exactly")
-    print(_LEGEND.format(unit=plan.cluster))
-
-
-def _heading(comparison: Comparison, rules: Rules) -> str:
-    seats = len(rules.sides[0])
-    times = "" if seats == 1 else f"{seats} × "
-    others = list(dict.fromkeys(comparison.opponents))
-    if len(others) == 1 and others[0] == comparison.baseline:
-        return f"{times}{comparison.player} against {rules.num_players - seats} × {comparison.baseline}"
-    at_table = " + ".join(f"{seats * comparison.opponents.count(other)} × {other}" for other in others)
-    return f"{times}{comparison.player} among {at_table}, the baseline being {comparison.baseline}"
-
-
-def _table(comparison: Comparison) -> Table:
-    table = Table("cards", box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    last = "matches won" if "match_wins" in comparison.average else "most points"
-    for column in ("over same seat", "over opponents", "made", "bid", "overtricks", last):
-        table.add_column(column, justify="right")
-    rows = list(comparison.hands.items())
-    for hand, estimates in rows:
-        cards = f"{hand.cards} NT" if hand.no_trump else str(hand.cards)
-        table.add_row(cards, *_figures(estimates), end_section=hand == rows[-1][0])
-    table.add_row("average", *_figures(comparison.average))
-    return table
-
-
-def _worth(comparison: Comparison) -> str:
-    """Says what duplicate deals were worth."""
-    factors = (
-        f"{factor:.1f} ({name.replace('_', ' ')})"
-        for name, factor in comparison.variance_reduction.items()
-        if factor is not None
-    )
-    times = ", ".join(factors) or "any number of"
-    return f"independent deals would need {times} times as many hands"
-
-
-def _figures(estimates: dict[str, Estimate]) -> list[str]:
-    wins = estimates.get("match_wins")
-    return [
-        *(
-            f"{estimates[name].mean:+.2f} ± {estimates[name].half_width:.2f}"
-            for name in ("over_same_seat", "over_opponents")
-        ),
-        f"{estimates['made'].mean:.1%}",
-        *(f"{estimates[name].mean:.2f}" for name in ("bid", "overtricks")),
-        f"{estimates['most_points'].mean:.1%}" if wins is None else f"{wins.mean:.1%} ± {wins.half_width:.1%}",
-    ]
 
 
 def _parser() -> Parser:
@@ -207,7 +122,8 @@ def _asked(options: Any, seats: Seats) -> tuple[Plan, list[Pairing]]:
         raise ValueError("--against and --reverse go with a PLAYER, not with a --table")
     if options.baseline and not options.table:
         raise ValueError("--baseline goes with a --table: a PLAYER is compared with those it plays against")
-    specs = options.table or [options.player, *(options.against or ("random", "rule"))]
+    others = options.against or [name for name in ("random", "rule") if name != options.player]
+    specs = options.table or [options.player, *others]
     rules = rules_of([seats(spec) for spec in specs], options)
     if options.table:
         table = tuple(options.table)

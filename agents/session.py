@@ -156,7 +156,7 @@ def require(what: str, *packages: str) -> None:
             raise ValueError(f"{what} needs {package}: pip install 'bluke-env[evaluate]'")
 
 
-def write(evaluation: Evaluation, options: Any, command: Sequence[str]) -> None:
+def write(evaluation: Evaluation, options: Any, command: Sequence[str], title: str = "Evaluation") -> None:
     """Writes the files that a command line asks for.
 
     Raises:
@@ -164,7 +164,7 @@ def write(evaluation: Evaluation, options: Any, command: Sequence[str]) -> None:
     """
     if options.json is None and options.html is None:
         return
-    facts = evaluation.to_dict(repeatable(command), options.title or "Evaluation") | _learning_curves(evaluation)
+    facts = evaluation.to_dict(repeatable(command), options.title or title) | _learning_curves(evaluation)
     for path, writer in ((options.json, write_json), (options.html, write_page)):
         try:
             if path is not None:

@@ -5,46 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import rich
-from rich.box import SIMPLE
-from rich.table import Table
 
 from agents.options import PLAYER_HELP, Parser, Seats, add_game_options, add_run_options, plan_of, rules_of
 from agents.session import check_files, is_first_rank, play, reporting, require, write
+from agents.terminal import print_tournament
 from bluke_env.evaluation.evaluate import evaluation_of
 from bluke_env.evaluation.tournament import tournament_facts, tournament_tables
-
-_LEGEND = """Matrix: points per hand that one of the player on the left makes among players of the column beyond what
-these make in the same seats on the same deals, with 95 % intervals.
-Rating: on Elo's scale, where 400 are odds of 10 to 1 to make more points at the same table; points: more than the
-mean player at the same table. One fit over all tables."""
-
-
-def print_tournament(facts: dict[str, Any]) -> None:
-    """Prints the matrix and the ratings."""
-    players = facts["players"]
-    matrix = Table("", box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for number in range(1, len(players) + 1):
-        matrix.add_column(str(number), justify="right")
-    for number, (name, row) in enumerate(zip(players, facts["matrix"], strict=True), 1):
-        matrix.add_row(
-            f"{number} {name}", *(f"{cell['mean']:+.2f} ± {cell['half_width']:.2f}" if cell else "" for cell in row)
-        )
-    rich.print(matrix)
-    ratings = Table("", box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in ("rating", "95 %", "points", "hands"):
-        ratings.add_column(column, justify="right")
-    for row in facts["ratings"]:
-        name = f"{row['name']} (not connected)" if row["group"] else row["name"]
-        points = f"{row['points']:+.2f} ± {row['points_half_width']:.2f}"
-        ratings.add_row(
-            name, f"{row['rating']:+.0f}", f"{row['low']:+.0f} to {row['high']:+.0f}", points, f"{row['tables']}"
-        )
-    print()
-    rich.print(ratings)
-    print(_LEGEND)
 
 
 def _parser() -> Parser:
@@ -85,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not is_first_rank():
         return
     try:
-        write(evaluation, options, [parser.prog, *arguments])
+        write(evaluation, options, [parser.prog, *arguments], "Tournament")
     except OSError as error:
         parser.error(str(error))
     finally:

@@ -23,15 +23,13 @@ def renamed(name: str) -> dict[str, Any]:
     return json.loads(text)
 
 
-def as_matches() -> dict[str, Any]:
+def as_matches(**wins: float) -> dict[str, Any]:
+    """The facts as if whole matches had been played, with what was won of them."""
     facts = only("comparisons") | {"unit": "match", "split": "final"}
     facts["statistics"]["match_wins"] = "share of matches won, ties shared"
     for comparison in facts["comparisons"]:
         comparison["hands"] = []
-        comparison["average"] = {
-            "points": comparison["average"]["points"],
-            "match_wins": {"mean": 0.312, "half_width": 0.021},
-        }
+        comparison["average"]["match_wins"] = wins or {"mean": 0.312, "half_width": 0.021}
         comparison.pop("diagnostics", None)
     return facts
 

@@ -10,7 +10,17 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from bluke_env.evaluation.page import render_page
-from bluke_env.evaluation.page_text import answer, command_text, estimate_text, number_text, plain_text
+from bluke_env.evaluation.page_text import (
+    answer,
+    breakable,
+    command_text,
+    estimate_parts,
+    estimate_text,
+    number_text,
+    plain_text,
+    precision_text,
+    title,
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +31,11 @@ def shown() -> Page:
 # What it shows.
 
 
-def cells(estimates: dict[str, Any]) -> list[str]:
+def cells(estimates: dict[str, Any], stacked: bool = False) -> list[str]:
     shares = ("most_points", "made")
+    text = (lambda *of, **kind: "".join(estimate_parts(*of, **kind))) if stacked else estimate_text
     return [
-        estimate_text(estimate, share=name in shares, signed=name.startswith("over_"))
-        for name, estimate in estimates.items()
+        text(estimate, share=name in shares, signed=name.startswith("over_")) for name, estimate in estimates.items()
     ]
 
 
@@ -34,14 +44,14 @@ def test_comparisons_are_shown_in_full(shown: Page) -> None:
     assert averages[0] == ["player", "against", *(name.replace("_", " ") for name in FACTS["statistics"])]
     for row, comparison in zip(averages[1:], FACTS["comparisons"], strict=True):
         names = [comparison["player"]["name"], comparison["opponent"]["name"]]
-        assert row == [*names, *cells(comparison["average"])]
+        assert row == [*names, *cells(comparison["average"], stacked=True)]
         by_hand = shown.tables[f"By hand size: {names[0]} against {names[1]}"]
         for line, hand in zip(by_hand[1:-1], comparison["hands"], strict=True):
             size = f"{hand['cards']} NT" if hand["no_trump"] else str(hand["cards"])
             assert line == [size, str(hand["times"]), *cells(hand["estimates"])]
         assert by_hand[-1] == ["average", "", *cells(comparison["average"])]
         for factor in comparison["variance_reduction"].values():
-            assert f"{factor:.2f} ×" in shown.text
+            assert f"{factor:.1f} ×" in shown.text
 
 
 def test_diagnostics_are_shown_in_full(shown: Page) -> None:
@@ -89,8 +99,9 @@ def test_ratings_that_compare_have_no_groups() -> None:
     facts["tournament"]["ratings"].pop()
     del facts["tournament"]["ratings"][0]["points"]
     shown = Page(render_page(facts))
-    assert shown.tables["Ratings"][0] == ["player", "rating (interval)", "tables"]
+    assert shown.tables["Ratings"][0] == ["player", "rating (interval)", "hands"]
     assert "connected" not in shown.text
+    assert Page(render_page(facts | {"unit": "match"})).tables["Ratings"][0][-1] == "matches"
 
 
 def test_exploitability_and_learning_curves_are_shown(shown: Page) -> None:
@@ -146,11 +157,28 @@ def test_the_least_facts_make_a_page() -> None:
 
 def test_whole_matches_have_averages_alone() -> None:
     shown = Page(render_page(as_matches()))
-    assert "31.2 ± 2.1 %" in shown.tables["Averages of all comparisons"][1]
+    header, row, _ = shown.tables["Averages of all comparisons"]
+    assert (header[2], row[2]) == ("match wins", "31.2 %± 2.1 %")
+    assert len(row) == len(header) == len(FACTS["statistics"]) + 3
     assert not any(name.startswith("By hand size") for name in shown.tables)
     assert "wins 31.2\u00a0±\u00a02.1\u00a0% of the matches against rule, where 25.0\u00a0% would be even." in " ".join(
         shown.words
     )
+
+
+def test_a_share_of_none_or_all_has_the_interval_that_came_with_it() -> None:
+    shown = Page(render_page(as_matches(mean=0.0, half_width=0.0, low=0.0, high=0.27754)))
+    assert shown.tables["Averages of all comparisons"][1][2] == "0.0 %(0.0 to 27.8 %)"
+    assert "wins 0.0\u00a0% (0.0 to 27.8\u00a0%) of the matches" in " ".join(shown.words)
+    assert "pimc:worlds=10 against rule 0.0 % (0.0 to 27.8 %);" in (shown.all("svg")[0]["aria-label"] or "")
+
+
+def test_a_mere_tournament_says_so() -> None:
+    tournament = only("tournament")
+    assert title(tournament | {"title": "Evaluation"}) == "Tournament"
+    assert title(tournament) == FACTS["title"]
+    assert title(FACTS | {"title": "Evaluation"}) == "Evaluation"
+    assert "<title>Tournament</title>" in render_page(tournament | {"title": "Evaluation"})
 
 
 # Its words.
@@ -187,10 +215,67 @@ def test_the_answer_without_comparisons() -> None:
     assert answer(facts) is None
 
 
+@pytest.mark.parametrize(
+    ("intervals", "sentence"),
+    [
+        ({"a": (50, 70), "b": (30, 49)}, "a has the highest rating of 2 players: 60 (50 to 70)."),
+        ({"b": (30, 50), "a": (50, 70)}, "a and b are not told apart."),
+        ({"a": (50, 70), "b": (40, 60), "c": (0, 9)}, "a and b lead and are not told apart."),
+        ({"a": (5, 9), "b": (4, 8), "c": (3, 7), "d": (2, 6)}, "a, b, c and 1 other are not told apart."),
+        (
+            {"a": (5, 9), "b": (4, 8), "c": (3, 7), "d": (2, 6), "e": (1, 5), "f": (0, 1)},
+            "a, b, c and 2 others lead and are not told apart.",
+        ),
+    ],
+)
+def test_who_leads_a_tournament(intervals: dict[str, tuple[int, int]], sentence: str) -> None:
+    facts = only("tournament")
+    facts["tournament"]["ratings"] = [
+        {"name": name, "rating": (low + high) / 2, "low": low, "high": high, "group": 0}
+        for name, (low, high) in intervals.items()
+    ] + [{"name": "unconnected", "rating": 900.0, "low": 800.0, "high": 1000.0, "group": 1}]
+    assert answer(facts) == sentence
+
+
+@pytest.mark.parametrize(
+    ("factors", "sentence"),
+    [
+        (
+            {"over_same_seat": 1.149, "over_opponents": 1.2},
+            "Duplicate deals: as precise as 1.1 × (over same seat) and 1.2 × (over opponents)"
+            " as many independent hands.",
+        ),
+        (
+            {"over_same_seat": None, "over_opponents": 0.04},
+            "Duplicate deals: as precise as 0.04 × (over opponents) as many independent hands."
+            " Below 1, a fresh deal for each hand would have been more precise.",
+        ),
+        ({"over_same_seat": None, "over_opponents": None}, None),
+        ({}, None),
+    ],
+)
+def test_what_duplicate_deals_were_worth(factors: dict[str, float | None], sentence: str | None) -> None:
+    assert precision_text({"variance_reduction": factors}) == sentence
+    facts = only("comparisons")
+    for comparison in facts["comparisons"]:
+        comparison["variance_reduction"] = factors
+    text = Page(render_page(facts)).text
+    assert text.count("Duplicate deals: ") == (0 if sentence is None else len(facts["comparisons"]))
+    assert (sentence or "") in text
+
+
+def test_names_break_after_separators() -> None:
+    assert breakable("runs/a:b,c, <d>") == "runs/<wbr>a:<wbr>b,<wbr>c, &lt;d&gt;"
+
+
 def test_numbers_have_the_decimals_that_their_intervals_deserve() -> None:
     assert number_text(1.23456) == "1.23"
     assert number_text(-0.001, signed=True) == "+0.00"
     assert estimate_text({"mean": -1.23456, "half_width": 0.00321}) == "−1.235 ± 0.003"
     assert estimate_text({"mean": 0.5, "half_width": 0.0004}, share=True) == "50.00 ± 0.04 %"
+    own = {"low": 0.1, "high": 0.9}
+    assert estimate_text({"mean": 0.5, "half_width": 0.2} | own, share=True) == "50.0 ± 20.0 %"
+    assert estimate_text({"mean": 0.2, "half_width": 0.3} | own, share=True) == "20.0 % (10.0 to 90.0 %)"
+    assert estimate_text({"mean": 1.0, "half_width": 0.0} | own, share=True) == "100.0 % (10.0 to 90.0 %)"
     assert plain_text([1_000_000, -1.5, None, True, {"low_end": 0.25}]) == "1,000,000, −1.5, –, yes, low end 0.25"
     assert command_text(["python -m x", "a b", "<c>"]) == "python -m x 'a b' '<c>'"

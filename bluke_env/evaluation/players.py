@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import inspect
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,8 @@ def _imported(module: str, function: str) -> Callable[..., Any]:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ValueError(
-            f"there is no bot {module!r} and no module of that name: the bots are {', '.join(bots.BOTS)}"
+            f"there is no bot {module!r} and no module of that name: the bots are {', '.join(bots.BOTS)}, and a "
+            "function is written package.module:make"
         ) from None
     if not callable(make):
         raise ValueError(f"the module {module} has no function {function}")
@@ -67,12 +68,13 @@ class FactoryAgent:
     Args:
         name: What to call it.
         make: The function.
-        time_limit: Seconds that it may take for one decision.
+        time_limit: Seconds that a policy may take for a decision, or an object that plays many games for a turn.
 
     Attributes:
         name: As above.
         time_limit: As above.
-        sha256: Of the file in which the function stands, None for no file.
+        sha256: Of the files that its decisions may depend on: the function's module, those loaded from the same folder,
+            and those that the module lists in `FILES`, such as weights. None for a function that stands in no file.
     """
 
     def __init__(self, name: str, make: Callable[..., Any], time_limit: float = TIME_LIMIT) -> None:
@@ -97,9 +99,14 @@ class FactoryAgent:
             (self._is_agent,) = _answers(1, self.time_limit, lambda _: self._start(turn.rules))
         if self._agent is not None:
             agent = self._agent
-            (actions,) = _answers(1, self.time_limit * len(turn.games), lambda _: agent.act(turn))
+            (actions,) = _answers(1, self.time_limit, lambda _: agent.act(turn))
             return actions
         return np.array(_answers(len(turn.games), self.time_limit, lambda row: self._act_alone(turn, row)))
+
+    def made_for(self, rules: Rules) -> Agent:
+        """Returns the object for many games that the function makes, or this where it makes policies."""
+        made = self._make(rules, 0)
+        return made if hasattr(made, "act") else self
 
     def _start(self, rules: Rules) -> bool:
         """Finds out what the function makes: returns whether it is an agent for many games at once."""
@@ -177,8 +184,29 @@ def _answers(rows: int, seconds: float, call: Callable[[int], Any]) -> list[Any]
 
 
 def _source_hash(make: Callable) -> str | None:
-    try:
-        file = inspect.getsourcefile(make)
-    except TypeError:
-        file = None
-    return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    """Returns the SHA-256 of what a function's decisions may depend on; None where it stands in no file.
+
+    That is the file of its module, those of the modules loaded from the same folder or below, and those that the
+    module lists in `FILES`, such as weights, by their paths from its folder.
+
+    Raises:
+        ValueError: A file of `FILES` is not there.
+    """
+    name = getattr(make, "__module__", "")
+    module = sys.modules.get(name)
+    source = getattr(module, "__file__", None)
+    if source is None or not Path(source).is_file():
+        return None
+    folder = Path(source).resolve().parent
+    loaded = (
+        Path(file).resolve() for other in list(sys.modules.values()) if (file := getattr(other, "__file__", None))
+    )
+    files = {path for path in loaded if path.suffix == ".py" and path.is_relative_to(folder) and path.is_file()}
+    listed = {(folder / name).resolve() for name in getattr(module, "FILES", ())}
+    for path in listed:
+        if not path.is_file():
+            raise ValueError(f"{name}.FILES lists {path}, but there is no such file")
+    digest = hashlib.sha256()
+    for path in sorted(files | listed):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

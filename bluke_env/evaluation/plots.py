@@ -24,7 +24,7 @@ _WIDTH = 340
 _HEIGHT = 260
 _MAX_LABEL = 42
 _MAX_TICKS = 14
-_NAMES = ("ink", "muted", "line", "more", "less", *(f"series{index}" for index in range(NUM_SERIES)))
+_NAMES = ("ink", "muted", "line", "surface", "more", "less", *(f"series{index}" for index in range(NUM_SERIES)))
 _COLOURS = {name: f"#a1b2{index:02x}" for index, name in enumerate(_NAMES)}
 """Stand-ins, each replaced by the style sheet's colour of that name."""
 
@@ -87,6 +87,8 @@ def forest(key: str, alt: str, rows: Sequence[Interval], *, label: str, referenc
             reach = (row.high - row.low) / 2
             axes.errorbar(row.low + reach, -place, xerr=reach, fmt="none", ecolor=colour, capsize=3)
             axes.plot(row.mean, -place, "o", color=colour, markersize=6)
+            # Neither the reference nor the grid runs through a name.
+            axes.axhspan(-place + 0.2, -place + 0.47, color=_COLOURS["surface"], linewidth=0, zorder=0.8)
             axes.annotate(
                 _shortened(row.label),
                 (0, -place + 0.33),
@@ -104,12 +106,12 @@ def forest(key: str, alt: str, rows: Sequence[Interval], *, label: str, referenc
 
 
 def by_hand(key: str, alt: str, rows: Sequence[Interval], *, label: str, share: bool = False) -> str:
-    """Draws a symmetric interval for each kind of hand, with zero in sight; shares are percentages."""
+    """Draws an interval for each kind of hand, with zero in sight; shares are percentages."""
 
     def draw(axes: Axes) -> None:
         for place, row in enumerate(rows):
             colour = _COLOURS["series0" if share else _side(row, 0)]
-            reach = row.high - row.mean
+            reach = [[row.mean - row.low], [row.high - row.mean]]
             axes.errorbar(place, row.mean, yerr=reach, fmt="o", color=colour, capsize=3, markersize=5)
         _hand_ticks(axes, [row.label for row in rows])
         axes.axhline(0, color=_COLOURS["muted"], linewidth=1, zorder=0.5)

@@ -97,7 +97,11 @@ def _who(player: Participant) -> dict[str, Any]:
 
 
 def _estimate_facts(estimates: dict[str, Estimate]) -> dict[str, dict[str, float]]:
-    return {name: {"mean": estimate.mean, "half_width": estimate.half_width} for name, estimate in estimates.items()}
+    facts = {name: {"mean": estimate.mean, "half_width": estimate.half_width} for name, estimate in estimates.items()}
+    wins = estimates.get("match_wins")
+    if wins is not None and wins.mean in (0, 1):
+        facts["match_wins"] |= dict(zip(("low", "high"), wins.share_interval, strict=True))
+    return facts
 
 
 def machine() -> dict[str, str | int | None]:

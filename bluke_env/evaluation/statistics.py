@@ -39,6 +39,19 @@ class Estimate:
         """The 95 % interval."""
         return self.mean - self.half_width, self.mean + self.half_width
 
+    @property
+    def share_interval(self) -> tuple[float, float]:
+        """The 95 % interval of a share that was 0 or 1 in all deals, where the spread says nothing.
+
+        Wilson, "Probable inference, the law of succession, and statistical inference", 1927, with the deals as trials.
+        """
+        trials = self.degrees_of_freedom + 1
+        reach = _NORMAL_95**2 / (trials + _NORMAL_95**2)
+        return (0.0, reach) if self.mean == 0 else (1 - reach, 1.0)
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} ± {self.half_width:.2f}"
+
     @classmethod
     def by_deal(cls, values: np.ndarray) -> Estimate:
         """Estimates the mean of values that were already averaged within each deal, [deals].

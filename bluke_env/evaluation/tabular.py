@@ -18,6 +18,7 @@ from bluke_env.engine.state import NONE
 from bluke_env.errors import checked_seed
 from bluke_env.evaluation.asking import AgentError, ask
 from bluke_env.evaluation.files import write_bytes
+from bluke_env.evaluation.players import FactoryAgent
 from bluke_env.evaluation.small_game import SmallGame
 from bluke_env.evaluation.tree_kernels import draw_lots, normalise
 from bluke_env.rules import Rules
@@ -72,8 +73,9 @@ class TabularPolicy:
         """Returns the policy of an agent, asked once in every state.
 
         An agent that draws lots is no table of one action for each state. Its probabilities are taken from its method
-        `probabilities(turn) -> float64 [n, num_actions]`, if it has one; those of the bot `random` are known. Any
-        other is tried in 256 states, under eight numbers of games each, and refused if its choices differ.
+        `probabilities(turn) -> float64 [n, num_actions]`, if it has one, 0 for what is illegal, with sums of 1; those
+        of the bot `random` are known. Any other is tried in 256 states, under eight numbers of games each, and refused
+        if its choices differ.
 
         Args:
             game: The game.
@@ -86,6 +88,8 @@ class TabularPolicy:
         """
         if isinstance(agent, RandomBot):
             return cls.uniform(game)
+        if isinstance(agent, FactoryAgent):
+            agent = agent.made_for(game.rules)
         agent.reset(_LOTS, checked_seed(seed))
         count = len(game.states)
         if hasattr(agent, "probabilities"):

@@ -35,13 +35,13 @@ class Task:
 
 
 TASKS = {
-    "bluke-4p-v1": Task("4 players, hands of 13 to 1 cards", Rules(), 1000),
-    "bluke-4p-match-v1": Task("4 players, matches of 25 hands", Rules(), 500, matches=True),
-    "bluke-4p-13-v1": Task("4 players, hands of 13 cards", Rules(), 4000, sizes=(13,)),
-    "bluke-2p-v1": Task("2 players, hands of 13 to 1 cards", Rules(num_players=2), 1000),
-    "bluke-3p-v1": Task("3 players, hands of 13 to 1 cards", Rules(num_players=3), 1000),
-    "bluke-6p-v1": Task("6 players, hands of 8 to 1 cards", Rules(num_players=6), 1000),
-    "back-alley-v1": Task("Back Alley, hands of 13 to 1 cards", Rules.preset("back_alley"), 1000),
+    "bluke-4p-v1": Task("4 players, hands of 13 to 1 cards", Rules(), 500),
+    "bluke-4p-match-v1": Task("4 players, matches of 25 hands", Rules(), 250, matches=True),
+    "bluke-4p-13-v1": Task("4 players, hands of 13 cards", Rules(), 2000, sizes=(13,)),
+    "bluke-2p-v1": Task("2 players, hands of 13 to 1 cards", Rules(num_players=2), 500),
+    "bluke-3p-v1": Task("3 players, hands of 13 to 1 cards", Rules(num_players=3), 500),
+    "bluke-6p-v1": Task("6 players, hands of 8 to 1 cards", Rules(num_players=6), 500),
+    "back-alley-v1": Task("Back Alley, hands of 13 to 1 cards", Rules.preset("back_alley"), 500),
     "mini-v1": Task("2 players, hands of 3 cards out of 10", Rules.preset("mini"), 20000),
 }
 """All tasks by name."""
