@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 import torch.distributed as distributed
 
+from bluke_env.evaluation.asking import AgentError
 from bluke_env.evaluation.plan import Job
 from bluke_env.evaluation.run import JobResult
 from bluke_env.evaluation.store import packed, unpacked
@@ -30,11 +31,17 @@ class Ranks:
         for number, job in enumerate(jobs):
             owner = number % self.count
             content = packed(done[job]) if owner == self.index else b""
-            size = torch.tensor([len(content)])
-            distributed.broadcast(size, owner)
-            buffer = torch.zeros(int(size), dtype=torch.uint8)
-            if owner == self.index:
-                buffer = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-            distributed.broadcast(buffer, owner)
-            results[job] = unpacked(buffer.numpy().tobytes(), f"what rank {owner} sent")
+            try:
+                results[job] = unpacked(_broadcast(content, owner), f"what rank {owner} sent")
+            except RuntimeError as error:
+                raise AgentError(f"rank {owner} ended before it could tell its results") from error
         return results
+
+
+def _broadcast(content: bytes, owner: int) -> bytes:
+    """Returns what the owner gave, in every process."""
+    size = torch.tensor([len(content)])
+    distributed.broadcast(size, owner)
+    buffer = torch.frombuffer(bytearray(content or bytes(int(size))), dtype=torch.uint8)
+    distributed.broadcast(buffer, owner)
+    return buffer.numpy().tobytes()

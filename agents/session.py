@@ -29,6 +29,10 @@ _NEUTRAL = ("--workers", "--games-at-once", "--threads", "--time-limit", "--resu
 """Options of one value that change no result; a report does not name them."""
 
 
+_LONGEST_NAME = 200
+"""Bytes of a file's name, so that there is room for what a temporary name adds."""
+
+
 class Unfinished(Exception):
     """Only a part of the results is there, as was asked for; the sentence says how many."""
 
@@ -103,12 +107,13 @@ def play(plan: Plan, seats: Seats, options: Any) -> tuple[Results, float]:
                 share=share,
                 on_job=lambda: progress.advance(task),
             )
-    except (AgentError, KeyboardInterrupt) as error:
+    except (AgentError, KeyboardInterrupt, OSError) as error:
         kept = store or (rescued[0] if rescued else None)
         if kept is None:
             raise
+        told = f"{error.strerror} ({error.filename})" if isinstance(error, OSError) else str(error)
         hint = f"what was played before is in {kept.folder}: the same command with --results {kept.folder} goes on"
-        raise type(error)(f"{error}; {hint}" if str(error) else hint) from error.__cause__
+        raise type(error)(f"{told}; {hint}" if told else hint) from error.__cause__
     return results, time.perf_counter() - start
 
 
@@ -139,8 +144,14 @@ def check_files(options: Any) -> None:
         ValueError: They cannot.
     """
     for path in (options.json, options.html):
-        if path is not None and (not path.parent.is_dir() or (path.exists() and not path.is_file())):
+        if path is None:
+            continue
+        if not path.parent.is_dir() or (path.exists() and not path.is_file()):
             raise ValueError(f"{path} cannot be written: give a file in a folder that exists")
+        if not os.access(path.parent, os.W_OK) or len(path.name.encode()) > _LONGEST_NAME:
+            raise ValueError(f"{path} cannot be written: its folder is read-only, or its name is too long")
+    if options.json is not None and options.json == options.html:
+        raise ValueError(f"--json and --html are both {options.json}: give two files")
     if options.html is not None:
         require("an HTML page", "jinja2", "matplotlib")
 
@@ -165,12 +176,15 @@ def write(evaluation: Evaluation, options: Any, command: Sequence[str], title: s
     if options.json is None and options.html is None:
         return
     facts = evaluation.to_dict(repeatable(command), options.title or title) | _learning_curves(evaluation)
+    failures = []
     for path, writer in ((options.json, write_json), (options.html, write_page)):
         try:
             if path is not None:
                 writer(path, facts)
         except OSError as error:
-            raise OSError(f"{path} could not be written: {error.strerror}") from error
+            failures.append(f"{path} could not be written: {error.strerror}")
+    if failures:
+        raise OSError("; ".join(failures))
 
 
 def _learning_curves(evaluation: Evaluation) -> dict[str, Any]:

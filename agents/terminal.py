@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bluke_env import Rules
@@ -46,7 +47,7 @@ def print_tournament(facts: dict[str, Any]) -> None:
         matrix.add_column(str(number), justify="right", no_wrap=True)
     for number, (name, row) in enumerate(zip(players, facts["matrix"], strict=True), 1):
         cells = (f"{cell['mean']:+.2f} ± {cell['half_width']:.2f}" if cell else "" for cell in row)
-        matrix.add_row(f"{number} {name}", *cells)
+        matrix.add_row(escape(f"{number} {name}"), *cells)
     _show(matrix)
     ratings = _new_table("")
     for column in ("rating", "95 %", "points", "played"):
@@ -55,7 +56,7 @@ def print_tournament(facts: dict[str, Any]) -> None:
         name = f"{row['name']} (not connected)" if row["group"] else row["name"]
         interval = f"{row['low']:+.0f} to {row['high']:+.0f}"
         points = f"{row['points']:+.2f} ± {row['points_half_width']:.2f}"
-        ratings.add_row(name, f"{row['rating']:+.0f}", interval, points, f"{row['tables']}")
+        ratings.add_row(escape(name), f"{row['rating']:+.0f}", interval, points, f"{row['tables']}")
     print()
     _show(ratings)
     print("Matrix: points per hand that one of the player on the left makes among players of the column beyond what")
@@ -80,7 +81,8 @@ def _heading(comparison: Comparison, rules: Rules) -> str:
     own = seats * (places - len(comparison.opponents)) or seats
     times = "" if own == 1 else f"{own} × "
     others = list(dict.fromkeys(comparison.opponents))
-    if len(others) == 1 and others[0] == comparison.baseline:
+    alone = len(comparison.opponents) == places - 1 or others == [comparison.player]
+    if len(others) == 1 and others[0] == comparison.baseline and alone:
         return f"{times}{comparison.player} against {rules.num_players - own} × {comparison.baseline}"
     at_table = " + ".join(f"{seats * comparison.opponents.count(other)} × {other}" for other in others)
     return f"{times}{comparison.player} among {at_table}, the baseline being {comparison.baseline}"

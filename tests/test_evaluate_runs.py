@@ -104,7 +104,7 @@ def test_losses_in_bidding_and_in_play_are_told(capsys: pytest.CaptureFixture[st
     losses = found["comparisons"][0]["diagnostics"]["losses"]
     assert losses["deals"] == 3
     assert losses["bidding"]["mean"] >= 0
-    assert "lost against hindsight, in 3 deals of each hand size: in bidding " in capsys.readouterr().out
+    assert "lost against hindsight, 3 deals of each hand size: in bidding " in capsys.readouterr().out
 
 
 def test_the_page_is_written_beside_the_facts() -> None:

@@ -35,6 +35,16 @@ def test_what_was_packed_comes_back(content: bytes) -> None:
     assert packed((back,)) == content
 
 
+def test_a_file_under_another_name_is_refused() -> None:
+    plan = plan_for()
+    content = packed(plan.play(plan.jobs()[0], bots.make), "one-5-0-250")
+    assert unpacked(content, "it", "one-5-0-250")
+    with pytest.raises(
+        ValueError, match=r"^it holds the results of one-5-0-250: delete it, and it will be played again$"
+    ):
+        unpacked(content, "it", "one-4-0-250")
+
+
 def test_every_damage_is_noticed(content: bytes) -> None:
     """A flipped bit or a missing end gives a sentence, or changes nothing that counts."""
     (result,) = unpacked(content, "it")

@@ -1,9 +1,28 @@
 """How much duplicate deals are worth."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from bluke_env import Agent, Rules, Turn
+from bluke_env.evaluation import Pairing, Plan, measure, play_duplicate, rotations
+from bluke_env.evaluation.measure import Participant, compared
 from bluke_env.evaluation.statistics import variance_reduction
+from bluke_env.schedule import ScheduledHand
+
+
+class Fixed:
+    """Chooses from the mask by a rule of its own."""
+
+    def __init__(self, name: str, choose: Callable) -> None:
+        self.name, self.choose = name, choose
+
+    def reset(self, num_games: int, seed: int) -> None:
+        pass
+
+    def act(self, turn: Turn) -> np.ndarray:
+        return np.array([int(self.choose(mask)) for mask in turn.masks])
 
 
 def test_rotations_of_luck_that_all_share_are_worth_nothing() -> None:
@@ -60,3 +79,42 @@ def test_no_variance_at_all_has_no_ratio() -> None:
 def test_bad_values_are_refused_in_a_sentence(values: np.ndarray, baseline: np.ndarray | None, shapes: str) -> None:
     with pytest.raises(ValueError, match=f"values have shape {shapes}, but they must be .* at least 3 deals"):
         variance_reduction(values, baseline)
+
+
+def test_the_average_counts_hands_without_variance_for_the_rival() -> None:
+    """With one card duplicate deals leave no variance, but independent ones would; the average weighs both."""
+    rules = Rules(num_players=2, schedule="3-1", min_bid=0)
+    first, last = Fixed("first", np.argmax), Fixed("last", lambda mask: len(mask) - 1 - np.argmax(mask[::-1]))
+    comparison = measure(last, first, rules, deals=40, seed=3)
+    independent = duplicate = 0.0
+    for hand in comparison.hands:
+        table, alone = (("last", "first"), ("first", "first"))
+        agents: dict[str, Agent] = {"first": first, "last": last}
+        at_table, baseline = (
+            play_duplicate(rules, hand, rotations(rules, who), agents, 40, seed=3).points.astype(float)
+            for who in (table, alone)
+        )
+        own, base = at_table[:, [0, 1], [0, 1]], baseline[:, 0]
+        independent += own.var(axis=0, ddof=1).sum() + base.sum(axis=1).var(ddof=1)
+        duplicate += (own - base).sum(axis=1).var(ddof=1)
+    assert comparison.hands[ScheduledHand(1)]["over_same_seat"].half_width == 0
+    assert comparison.variance_reduction["over_same_seat"] == pytest.approx(independent / duplicate)
+
+
+def test_places_of_one_seating_are_dealt_together() -> None:
+    """Two seats of a player at a table are one hand of the rival, not two independent ones."""
+    rules, hand = Rules(num_players=4, min_bid=0), ScheduledHand(3)
+    agents: dict[str, Agent] = {
+        "first": Fixed("first", np.argmax), "last": Fixed("last", lambda mask: len(mask) - 1 - np.argmax(mask[::-1]))
+    }  # fmt: skip
+    pairing = Pairing("last", ("last", "last", "first", "first"), "first")
+    plan = Plan(rules, pairing.tables, (hand,), 40, 3)
+    results = plan.assembled({job: plan.play(job, agents.__getitem__) for job in plan.jobs()})
+    who = {name: Participant(name) for name in agents}
+    found = compared(plan, results, pairing, who).variance_reduction["over_same_seat"]
+    points, base = results[pairing.table][0].points.astype(float), results[("first",) * 4][0].points[:, 0].astype(float)
+    pairs = [(rotation % 4, (rotation + 1) % 4) for rotation in range(4)]
+    own = np.stack([points[:, rotation, seats].sum(axis=1) for rotation, seats in enumerate(map(list, pairs))], axis=1)
+    rival = np.stack([base[:, list(seats)].sum(axis=1) for seats in pairs], axis=1)
+    independent = own.var(axis=0, ddof=1).sum() + rival.sum(axis=1).var(ddof=1)
+    assert found == pytest.approx(independent / (own - rival).sum(axis=1).var(ddof=1))

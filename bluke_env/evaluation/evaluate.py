@@ -75,13 +75,17 @@ def played(
                 if store is not None:
                     store.save(job, result)
                 on_job()
-    except BaseException:
+        everything = done if share is None else share.exchanged(jobs, done)
+    except BaseException as error:
         if store is None and rescue is not None and done:
-            kept = rescue()
-            for job, result in done.items():
-                kept.save(job, result)
+            try:
+                kept = rescue()
+                for job, result in done.items():
+                    kept.save(job, result)
+            except OSError as lost:
+                error.add_note(f"what was played before could not be kept: {lost}")
         raise
-    return plan.assembled(done if share is None else share.exchanged(jobs, done))
+    return plan.assembled(everything)
 
 
 def evaluation_of(

@@ -5,7 +5,7 @@ Where partners play together, a player is a side: it takes both seats, and all f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from bluke_env.evaluation.duplicate import GAMES_AT_ONCE, DuplicateResult
 from bluke_env.evaluation.lineups import Table, distinct_rotations
 from bluke_env.evaluation.plan import Plan, Results, scheduled_times
 from bluke_env.evaluation.run import do_jobs
-from bluke_env.evaluation.statistics import Estimate, variance_reduction
+from bluke_env.evaluation.statistics import Estimate, variances
 from bluke_env.rules import BOARD, Rules
 from bluke_env.schedule import ScheduledHand
 
@@ -128,7 +128,7 @@ def compared(plan: Plan, results: Results, pairing: Pairing, who: dict[str, Part
         whole = {name: np.sum([hand[name] for hand in places], axis=0) for name in places[0]}
         average = {name: Estimate.by_deal(values / len(places)) for name, values in by_deal(whole, own).items()}
         average["match_wins"] = Estimate.by_deal(_match_wins(at_table, plan.rules, own))
-        reduction = _reductions(whole)
+        reduction = _mean_reductions({plan.kinds[0]: whole}, {plan.kinds[0]: 1}, own)
     else:
         times = {hand: count for hand, count in scheduled_times(plan.rules).items() if hand in plan.hands}
         hands = {
@@ -137,11 +137,7 @@ def compared(plan: Plan, results: Results, pairing: Pairing, who: dict[str, Part
         }
         weights = list(times.values())
         average = {name: Estimate.weighted([hands[hand][name] for hand in times], weights) for name in STATISTICS}
-        each = dict(zip(plan.kinds, map(_reductions, places), strict=True))
-        reduction = {
-            name: _mean_reduction([each[hand][name] for hand in times], [hands[hand][name] for hand in times], weights)
-            for name in ("over_same_seat", "over_opponents")
-        }
+        reduction = _mean_reductions(dict(zip(plan.kinds, places, strict=True)), times, own)
     others = [name for name in pairing.table if name != pairing.player] or [pairing.player]
     opponents = tuple(who[name] for name in others)
     return Comparison(who[pairing.player], opponents, who[pairing.baseline], hands, times, average, reduction)
@@ -250,20 +246,22 @@ def by_deal(places: dict[str, np.ndarray], own: np.ndarray) -> dict[str, np.ndar
     }
 
 
-def _reductions(places: dict[str, np.ndarray]) -> dict[str, float | None]:
-    return {
-        "over_same_seat": variance_reduction(places["points"], places["baseline"]),
-        "over_opponents": variance_reduction(places["over_opponents"]),
-    }
-
-
-def _mean_reduction(
-    reductions: Sequence[float | None], estimates: Sequence[Estimate], weights: Sequence[float]
-) -> float | None:
-    """Returns the reduction of the variance of a weighted mean; None where no variance is left."""
-    left = [(weight * estimate.standard_error) ** 2 for weight, estimate in zip(weights, estimates, strict=True)]
-    independent = sum(share * reduction for share, reduction in zip(left, reductions, strict=True) if reduction)
-    return independent / sum(left) if sum(left) else None
+def _mean_reductions(
+    places: Mapping[ScheduledHand, dict[str, np.ndarray]], times: Mapping[ScheduledHand, int], own: np.ndarray
+) -> dict[str, float | None]:
+    """Returns the reductions of the variance of a weighted mean; None where no variance is left."""
+    starts = np.unique(np.nonzero(own)[0], return_index=True)[1]
+    reductions: dict[str, float | None] = {}
+    for name, values, base in (("over_same_seat", "points", "baseline"), ("over_opponents", "over_opponents", None)):
+        independent = duplicate = 0.0
+        for hand, count in times.items():
+            # A seating's own places are dealt together, and so are those of a rival that plays every deal once.
+            at_table = np.add.reduceat(places[hand][values], starts, axis=1)
+            rival = None if base is None else np.add.reduceat(places[hand][base], starts, axis=1)
+            found = variances(at_table, rival)
+            independent, duplicate = independent + count**2 * found[0], duplicate + count**2 * found[1]
+        reductions[name] = independent / duplicate if duplicate else None
+    return reductions
 
 
 def of_sides(result: DuplicateResult, rules: Rules, cards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

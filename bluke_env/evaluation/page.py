@@ -78,7 +78,7 @@ def render_page(facts: Facts) -> str:
             curves=page_sections.curves(facts),
             schedule=schedule_text([ScheduledHand(*hand) for hand in facts["rules"]["schedule"]]),
         )
-    except (KeyError, jinja2.UndefinedError) as error:
+    except (LookupError, TypeError, AttributeError, OverflowError, jinja2.UndefinedError) as error:
         raise ValueError(f"these facts are no complete report, something is missing: {error}") from error
 
 

@@ -60,7 +60,7 @@ class Plan:
     def __post_init__(self) -> None:
         for table in self.tables:
             rotations(self.rules, table)
-        if checked_integer("deals", self.deals, 0, 1 << 31) < MIN_DEALS:
+        if checked_integer("deals", self.deals, 0, 10_000_000) < MIN_DEALS:
             kind = "matches" if self.hands is None else "deals of each hand size"
             raise ValueError(f"deals is {self.deals}, but an interval needs at least {MIN_DEALS} {kind}")
         checked_seed(self.seed)

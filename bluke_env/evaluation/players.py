@@ -16,7 +16,7 @@ from bluke_env import bots
 from bluke_env.agent import Agent, Encoded, Turn
 from bluke_env.batch import derive_seed
 from bluke_env.errors import checked_choice
-from bluke_env.evaluation.asking import RowFailure
+from bluke_env.evaluation.asking import AgentError, RowFailure
 from bluke_env.game import Phase
 from bluke_env.observation import SUIT_ORDERS, ObservationLayout
 from bluke_env.rules import Rules
@@ -38,7 +38,9 @@ def load_player(spec: str) -> Agent:
     module, _, function = spec.partition(":")
     if module in bots.BOTS or not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
         return bots.make(spec)
-    return FactoryAgent(spec, _imported(module, function))
+    player = FactoryAgent(spec, _imported(module, function))
+    player.sha256 = _source_hash(module)  # `make` itself may come from elsewhere, or be wrapped
+    return player
 
 
 def _imported(module: str, function: str) -> Callable[..., Any]:
@@ -51,6 +53,8 @@ def _imported(module: str, function: str) -> Callable[..., Any]:
             f"there is no bot {module!r} and no module of that name: the bots are {', '.join(bots.BOTS)}, and a "
             "function is written package.module:make"
         ) from None
+    except SystemExit as error:  # it would end the program without a word
+        raise AgentError(f"the module {module} raised {error!r} when imported") from error
     if not callable(make):
         raise ValueError(f"the module {module} has no function {function}")
     return make
@@ -79,7 +83,7 @@ class FactoryAgent:
 
     def __init__(self, name: str, make: Callable[..., Any], time_limit: float = TIME_LIMIT) -> None:
         self.name, self._make, self.time_limit = name, make, time_limit
-        self.sha256 = _source_hash(make)
+        self.sha256 = _source_hash(getattr(make, "__module__", ""))
         self.reset(1, 0)
 
     def reset(self, num_games: int, seed: int) -> None:
@@ -183,16 +187,15 @@ def _answers(rows: int, seconds: float, call: Callable[[int], Any]) -> list[Any]
     return answers
 
 
-def _source_hash(make: Callable) -> str | None:
-    """Returns the SHA-256 of what a function's decisions may depend on; None where it stands in no file.
+def _source_hash(name: str) -> str | None:
+    """Returns the SHA-256 of what decisions of a module may depend on; None where it stands in no file.
 
-    That is the file of its module, those of the modules loaded from the same folder or below, and those that the
+    That is its own file, those of the modules loaded from the same folder or below, and those that the
     module lists in `FILES`, such as weights, by their paths from its folder.
 
     Raises:
         ValueError: A file of `FILES` is not there.
     """
-    name = getattr(make, "__module__", "")
     module = sys.modules.get(name)
     source = getattr(module, "__file__", None)
     if source is None or not Path(source).is_file():

@@ -118,9 +118,14 @@ def variance_reduction(values: np.ndarray, baseline: np.ndarray | None = None) -
         raise ValueError(
             f"values have shape {shapes}, but they must be (deals, rotations) with at least {MIN_DEALS} deals"
         )
+    independent, duplicate = variances(values, baseline)
+    return independent / duplicate if duplicate else None
+
+
+def variances(values: np.ndarray, baseline: np.ndarray | None = None) -> tuple[float, float]:
+    """Returns the variances of a deal's sum over its rotations, with independent and with duplicate deals."""
     independent = float(values.var(axis=0, ddof=1).sum())  # of the sum over rotations, each of another deal
     differences = values if baseline is None else values - baseline
     if baseline is not None:
         independent += float(baseline.sum(axis=1).var(ddof=1))
-    duplicate = float(differences.sum(axis=1).var(ddof=1))
-    return independent / duplicate if duplicate else None
+    return independent, float(differences.sum(axis=1).var(ddof=1))

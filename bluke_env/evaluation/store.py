@@ -60,11 +60,12 @@ class ResultStore:
             ValueError: Its file is damaged.
         """
         path = self._path(job)
-        return unpacked(path.read_bytes(), str(path)) if path.exists() else None
+        return unpacked(path.read_bytes(), str(path), path.stem) if path.exists() else None
 
     def save(self, job: Job, result: tuple[DuplicateResult, ...]) -> None:
         """Writes the result of a job, whole or not at all."""
-        write_bytes(self._path(job), packed(result))
+        path = self._path(job)
+        write_bytes(path, packed(result, path.stem))
 
     def merge(self, other: Path) -> int:
         """Copies the results of another folder into this one; returns how many were new.
@@ -79,7 +80,7 @@ class ResultStore:
             )
         contents = {path.name: path.read_bytes() for path in sorted(other.glob("*.npz"))}
         for name, content in contents.items():
-            unpacked(content, str(other / name))
+            unpacked(content, str(other / name), Path(name).stem)
         new = {name: content for name, content in contents.items() if not (self.folder / name).exists()}
         for name, content in new.items():
             write_bytes(self.folder / name, content)
@@ -92,27 +93,33 @@ class ResultStore:
         return self.folder / f"{table}-{kind}-{job.first}-{job.last}.npz"
 
 
-def packed(result: tuple[DuplicateResult, ...]) -> bytes:
-    """Returns a job's result as the bytes of an .npz file."""
+def packed(result: tuple[DuplicateResult, ...], job: str = "") -> bytes:
+    """Returns a job's result as the bytes of an .npz file that knows the job's name."""
     file = io.BytesIO()
     stacked = {name: np.stack([getattr(hand, name) for hand in result]) for name in _NAMES}
-    np.savez_compressed(file, allow_pickle=False, **stacked)
+    np.savez_compressed(file, allow_pickle=False, job=np.array(job), **stacked)
     return file.getvalue()
 
 
-def unpacked(content: bytes, where: str) -> tuple[DuplicateResult, ...]:
+def unpacked(content: bytes, where: str, job: str = "") -> tuple[DuplicateResult, ...]:
     """Returns the result that `packed` made bytes of.
 
     Raises:
-        ValueError: It did not make those.
+        ValueError: It did not make those, or of another job's result.
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in _NAMES}
+            of_job = str(file["job"])
         hands = len(arrays["points"])
-        return tuple(DuplicateResult(**{name: array[hand] for name, array in arrays.items()}) for hand in range(hands))
+        result = tuple(
+            DuplicateResult(**{name: array[hand] for name, array in arrays.items()}) for hand in range(hands)
+        )
     except Exception as error:  # a damaged archive fails in many ways: a wrong sum, an unknown compression, ...
         raise ValueError(f"{where} is damaged or no file of results: delete it, and it will be played again") from error
+    if of_job != job:
+        raise ValueError(f"{where} holds the results of {of_job}: delete it, and it will be played again")
+    return result
 
 
 def _read_facts(folder: Path) -> dict:
