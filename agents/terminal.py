@@ -107,11 +107,12 @@ def _figures(estimates: dict[str, Estimate]) -> list[str]:
         *(str(estimates[name]) for name in ("over_same_seat", "over_opponents")),
         f"{estimates['made'].mean:.1%}",
         *(f"{estimates[name].mean:.2f}" for name in ("bid", "overtricks")),
-        f"{estimates['most_points'].mean:.1%}" if wins is None else _share(wins),
+        f"{estimates['most_points'].mean:.1%}" if wins is None else share_text(wins),
     ]
 
 
-def _share(share: Estimate) -> str:
+def share_text(share: Estimate) -> str:
+    """Returns a share with its interval."""
     if share.mean in (0, 1):
         low, high = share.share_interval
         return f"{share.mean:.1%} ({low:.1%} to {high:.1%})"

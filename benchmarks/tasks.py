@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agents.evaluate import task_plan
 from agents.options import PLAYER_HELP, Seats
+from agents.terminal import share_text
 from bluke_env.evaluation import ResultStore
 from bluke_env.evaluation.evaluate import evaluation_of, played
 from bluke_env.evaluation.measure import Participant
@@ -27,7 +28,7 @@ def row(name: str, player: str, seats: Seats, folder: Path, workers: int) -> str
         for statistic in ("over_same_seat", "over_opponents")
     ]
     wins = average.get("match_wins")
-    won = "" if wins is None else f"{100 * wins.mean:.1f} ± {100 * wins.half_width:.1f} %"
+    won = "" if wins is None else share_text(wins)
     cells = [f"`{name}`", f"`{player}`", *figures, f"{100 * average['made'].mean:.1f} %", won, f"{seconds:.0f} s"]
     return f"| {' | '.join(cells)} |"
 
