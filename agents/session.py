@@ -246,5 +246,6 @@ def reporting(parser: Parser) -> Iterator[None]:
         parser.exit(1, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt as error:
         parser.exit(130, f"{parser.prog}: interrupted{f'; {error}' if str(error) else ''}\n")
-    except Unfinished as error:
-        parser.exit(0, f"{error}\n")
+    except Unfinished as told:
+        print(told)
+        parser.exit()
