@@ -62,11 +62,12 @@ def played(
     jobs = plan.jobs()
     mine = jobs if share is None else jobs[share.index :: share.count]
     done: dict[Job, JobResult] = {}
-    for job in mine if store is not None else ():
-        known = store.load(job) if store is not None else None
-        if known is not None:
-            done[job] = known
-            on_job()
+    if store is not None:
+        for job in mine:
+            known = store.load(job)
+            if known is not None:
+                done[job] = known
+                on_job()
     missing = [job for job in mine if job not in done]
     try:
         with closing(do_jobs(plan, missing, seat, workers=workers, games_at_once=games_at_once)) as results:
