@@ -3,28 +3,19 @@
 python train.py --config configs/quick.yaml
 python train.py --config configs/quick.yaml --iterations 50 --seed 3
 python train.py --resume runs/quick/checkpoint.pt
+torchrun --nproc-per-node 2 train.py --config configs/quick.yaml
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import itertools
-import os
-import signal
+import math
 import sys
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import numpy as np
-
 try:
-    import torch
-    from filelock import FileLock, Timeout
     from jsonargparse import ArgumentError, ArgumentParser
     from rich.console import Console
     from rich.progress import (
@@ -36,19 +27,17 @@ try:
         TimeRemainingColumn,
     )
 
+    from agents.learner import Learner
     from agents.logs import RunLog  # imports TensorBoard
+    from agents.runs import Interruption, claim
 except ImportError as error:
     sys.exit(f'train.py needs {error.name}, which comes with the train extra: pip install -e ".[train]"')
 
-from agents import checkpoint, evaluate, seeds
+from agents import checkpoint, evaluate
 from agents.config import TrainConfig
-from agents.network import Network
-from agents.player import NetworkAgent
-from agents.ppo import Schedules, update
-from agents.precision import chosen_device, chosen_precision
-from agents.rollout import Decisions, HandStatistics, Rollout
-from bluke_env import Agent, bots
-from bluke_env.batch import derive_seed
+from agents.live import LiveEvaluation, LivePoint, members_of
+from agents.ranks import Ranks
+from bluke_env import bots
 from bluke_env.evaluation import Evaluation, write_json
 
 DEALS_BEFORE = 20
@@ -56,182 +45,89 @@ DEALS_BEFORE = 20
 
 
 class Trainer:
-    """One training run: plays, learns, logs and saves, one iteration after the other.
+    """One training run and its folder: learns, logs, evaluates and saves.
 
     Args:
         config: Settings of the run.
         resumed: The checkpoint of a run to go on with.
-        opponent: Who takes the seats that are not the network's, by default the bot of the settings.
+
+    Attributes:
+        learner: What learns.
+        folder: Where the run writes.
     """
 
-    def __init__(
-        self, config: TrainConfig, resumed: dict[str, Any] | None = None, opponent: Agent | None = None
-    ) -> None:
-        self.config, self.rules = config, config.rules
-        self._opponent = bots.make(config.bot) if opponent is None else opponent
-        torch.set_num_threads(1)  # the threads of the pool each compute on their own, without waiting for each other
-        self._pool = ThreadPoolExecutor(config.threads)
-        self.device = chosen_device(config.device)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
-            self.network = Network(self.rules, config.hidden_sizes).to(self.device)
-        self.optimizer = torch.optim.Adam(
-            self.network.parameters(),
-            lr=config.learning_rate,
-            eps=1e-5,
-            fused=self.device.type in ("cpu", "cuda"),
-        )
-        self.progress = checkpoint.Progress()
-        if resumed is not None:
-            checkpoint.restore(self.network, resumed)
-            self.optimizer.load_state_dict(resumed["optimizer"])
-            self.progress = checkpoint.Progress(**resumed["progress"])
-        if resumed is None or config.precision != "auto":
-            self.progress.precision = chosen_precision(config.precision, self.device)
+    def __init__(self, config: TrainConfig, resumed: dict[str, Any] | None = None) -> None:
+        self.config, self.ranks = config, Ranks()
+        self.learner = Learner(config, resumed, ranks=self.ranks)
         self.folder = Path(config.run_dir)
-        self._lock = claim(self.folder, new=resumed is None)
-        self.log = RunLog(self.folder, self.progress.iteration)
-        self._rollouts: dict[int, Rollout] = {}
+        if config.live_minutes:
+            members_of(config.live_against, config.rules)  # a wrong one is refused before anything is changed
+        self._lock = claim(self.folder, new=resumed is None) if self.ranks.is_first else None
+        self.ranks.joined([0])  # nobody looks into the folder before it is claimed
+        progress = self.learner.progress
+        self.log = RunLog(self.folder, progress.iteration) if self.ranks.is_first else None
+        self._live: LiveEvaluation | None = None
+        if config.live_minutes:
+            done = progress.decisions if resumed is not None else -1
+            self._live = LiveEvaluation(
+                self.folder, config.live_against, config.rules, config.live_deals, self.ranks, done
+            )
+        self._next_live = self._live_after(progress.seconds)
 
     @property
     def path(self) -> Path:
         """The checkpoint of the run."""
         return self.folder / "checkpoint.pt"
 
-    @property
-    def agent(self) -> NetworkAgent:
-        """The network as it is now."""
-        return NetworkAgent(self.network, self.rules, "network")
-
-    def save(self) -> None:
-        """Writes the checkpoint."""
-        checkpoint.save(self.path, self.network, self.optimizer, self.config, self.progress)
+    def save(self, name: str = "checkpoint.pt") -> None:
+        """Writes a checkpoint into the run's folder."""
+        if self.ranks.is_first:
+            checkpoint.save(self.folder / name, self.learner.contents())
 
     def close(self) -> None:
         """Ends the run in this process: its log is complete, and another process may have the folder."""
-        self.log.close()
-        self._pool.shutdown()
-        self._lock.release()
+        if self.log is not None:
+            self.log.close()
+        if self._lock is not None:
+            self._lock.release()
+        self.ranks.close()
 
-    def iterate(self) -> dict[str, float]:
-        """Plays hands of several sizes, learns from them, and returns what happened."""
-        config, progress, iteration = self.config, self.progress, self.progress.iteration
+    def iterate(self) -> tuple[dict[str, float], LivePoint | None]:
+        """Makes an iteration, evaluates if it is time to, and logs what happened.
+
+        Returns:
+            The row of the log, and the live evaluation if there was one.
+        """
+        row = self.learner.iterate()
         started = time.perf_counter()
-        schedules = Schedules.at(config, iteration)
-        played, statistics = zip(*self._pool.map(self._play, self._sizes(iteration)), strict=True)
-        learning = time.perf_counter()
-        generator = torch.Generator().manual_seed(derive_seed(config.seed, seeds.MINIBATCHES, iteration) >> 1)
-        decisions = Decisions.concatenate(played)
-        losses = update(
-            self.network, self.optimizer, decisions, config, schedules, generator, progress.precision, self._pool
-        )
-        ended = time.perf_counter()
-        progress.iteration += 1
-        progress.decisions += sum(hands.decisions for hands in statistics)
-        progress.seconds += ended - started
-        return {
-            "iteration": progress.iteration,
-            "decisions": progress.decisions,
-            "seconds": progress.seconds,
-            "decisions_per_second": sum(hands.decisions for hands in statistics) / (ended - started),
-            "learned_per_second": len(decisions) / (ended - started),
-            "rollout_share": (learning - started) / (ended - started),
-            **_means(statistics),
-            **losses,
-            **dataclasses.asdict(schedules),
-        }
+        point = self._evaluated()
+        row["evaluation_seconds"] = time.perf_counter() - started
+        if self.log is not None:
+            self.log.write(row, {} if point is None else point.row)
+        return row, point
 
-    def _sizes(self, iteration: int) -> list[int]:
-        """Draws the hand sizes of an iteration, each at most once, large ones more often: they are harder."""
-        sizes = self.config.learnable_sizes
-        weights = 1.0 + (sizes > 0.55 * sizes.max()) + (sizes > 0.8 * sizes.max())
-        rng = np.random.Generator(np.random.PCG64(derive_seed(self.config.seed, seeds.SIZES, iteration)))
-        drawn = rng.choice(sizes, self.config.sizes_per_iteration, replace=False, p=weights / weights.sum())
-        return sorted(drawn.tolist(), reverse=True)  # the longest first keeps all threads busy
+    def _evaluated(self) -> LivePoint | None:
+        """Measures the network if enough time has passed since the last time or the run is over."""
+        progress = self.learner.progress
+        over = progress.iteration == self.config.iterations
+        if self._live is None or (progress.seconds < self._next_live and not over):
+            return None
+        self._next_live = self._live_after(progress.seconds)
+        point = self._live.measure(self.learner.agent, progress.iteration, progress.decisions, progress.seconds)
+        if point.best:
+            self.save("best.pt")
+        self.save()  # a best network is never ahead of the run that it is the best of
+        return point
 
-    def _play(self, size: int) -> tuple[Decisions, HandStatistics]:
-        """Plays the hands of one size in the present iteration."""
-        config = self.config
-        if size not in self._rollouts:
-            bot = copy.deepcopy(self._opponent)  # hands of several sizes are played at the same time
-            self._rollouts[size] = Rollout(
-                self.rules, size, config.hands_per_size, config.seed, bot, config.learner_seats, config.bot_share
-            )
-        temperature = Schedules.at(config, self.progress.iteration).temperature
-        return self._rollouts[size].play(
-            self.network, self.progress.iteration, temperature, config.gae_lambda, self.progress.precision
-        )
-
-
-def claim(folder: Path, new: bool) -> FileLock:
-    """Makes the folder of a run and keeps it for this process.
-
-    Args:
-        folder: Where the run writes.
-        new: The run begins: the folder of an earlier one is renamed, so that nothing of it is lost.
-
-    Raises:
-        ValueError: Another process is training there, or there is a file of that name.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"run_dir is {str(folder)!r}, but that is a file: name a folder")
-    if new and (folder / "log.csv").exists():
-        locked(folder).release()
-        number = next(n for n in itertools.count(1) if not folder.with_name(f"{folder.name}.{n}").exists())
-        moved = folder.rename(folder.with_name(f"{folder.name}.{number}"))
-        print(f"{folder} held another run, which is now in {moved}")
-    folder.mkdir(parents=True, exist_ok=True)
-    return locked(folder)
-
-
-def locked(folder: Path) -> FileLock:
-    """Returns the lock of a run's folder, held by this process until it ends.
-
-    Raises:
-        ValueError: Another process holds it.
-    """
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise ValueError(f"another process is training in {folder}: wait for it or choose another run_dir") from None
-    return lock
-
-
-def _means(statistics: Sequence[HandStatistics]) -> dict[str, float]:
-    return {
-        name: float(np.mean([getattr(hands, name) for hands in statistics])) for name in ("points", "make_rate", "bid")
-    }
-
-
-class Interruption:
-    """Turns Ctrl-C and SIGTERM into a wish to stop after the iteration; a second one stops at once.
-
-    Args:
-        path: The checkpoint of the run.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.signal = 0
-        self._path = path
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._wish)
-
-    def _wish(self, number: int, frame: FrameType | None) -> None:
-        if self.signal:
-            kept = f"{self._path} holds the last save" if self._path.exists() else "nothing was saved yet"
-            print(f"\nstopped at once: {kept}", file=sys.stderr)
-            os._exit(128 + number)  # threads may be in the middle of a long step
-        self.signal = number
-
-    def stop_at_once(self) -> None:
-        """Lets the next signal end the program: from here on nothing can be lost."""
-        self.signal = signal.SIGINT
+    def _live_after(self, seconds: float) -> float:
+        """Returns when the next live evaluation is due, in seconds of training."""
+        every = 60 * self.config.live_minutes
+        return (seconds // every + 1) * every if every else math.inf
 
 
 def train(trainer: Trainer, interruption: Interruption, console: Console) -> None:
     """Runs the iterations that are left; ends the program if it was interrupted, after saving."""
-    config, progress = trainer.config, trainer.progress
+    config, progress = trainer.config, trainer.learner.progress
     columns = (
         TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         TextColumn("{task.fields[news]}"),
@@ -239,26 +135,43 @@ def train(trainer: Trainer, interruption: Interruption, console: Console) -> Non
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("", total=config.iterations, completed=progress.iteration, news="")
         while progress.iteration < config.iterations:
-            row = trainer.iterate()
-            trainer.log.write(row)
+            row, point = trainer.iterate()
             news = f"{row['points']:+.1f} points/hand, {row['decisions_per_second'] / 1000:.0f} k decisions/s"
             bar.update(task, completed=progress.iteration, news=news)
+            if point is not None:
+                print_live(point, console)
             last = progress.iteration == config.iterations
             if not console.is_terminal and progress.iteration % config.checkpoint_every == 0:
                 console.print(f"{progress.iteration}/{config.iterations}: {news}", highlight=False)  # no bar moves here
-            if last or interruption.signal or progress.iteration % config.checkpoint_every == 0:
+            stop = interruption.agreed()
+            if last or stop or progress.iteration % config.checkpoint_every == 0:
                 trainer.save()
-            if interruption.signal:
+            if stop:
                 bar.stop()
                 further = "" if last else f"; --resume {trainer.path} goes on"
                 console.print(f"interrupted: saved {trainer.path}{further}", soft_wrap=True, markup=False)
-                sys.exit(128 + interruption.signal)
+                trainer.close()
+                sys.exit(128 + stop)
+
+
+def print_live(point: LivePoint, console: Console) -> None:
+    """Prints a live evaluation, and a warning if bids have collapsed."""
+    leads = ", ".join(
+        f"{comparison.average['over_same_seat'].mean:+.2f} ± {comparison.average['over_same_seat'].half_width:.2f} "
+        f"over {comparison.opponent}"
+        for comparison in point.comparisons
+    )
+    best = ", the best so far" if point.best else ""
+    text = f"after {point.row['seconds'] / 60:.1f} minutes: {leads}{best}"
+    console.print(text, highlight=False, soft_wrap=True, markup=False)
+    if point.collapse is not None:
+        console.print(point.collapse, highlight=False, soft_wrap=True, markup=False)
 
 
 def judge(trainer: Trainer, deals: int) -> Evaluation:
     """Plays the network as it is now against the bots of the configuration, on deals that no training sees."""
     opponents = [bots.make(spec) for spec in trainer.config.evaluate_against]
-    return evaluate.compare(trainer.agent, opponents, trainer.rules, deals, trainer.config.seed)
+    return evaluate.compare(trainer.learner.agent, opponents, trainer.config.rules, deals, trainer.config.seed)
 
 
 def print_averages(evaluation: Evaluation, console: Console) -> None:
@@ -317,9 +230,18 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
     return config, resumed
 
 
+FIXED = (
+    "preset", "num_players", "min_bid", "bluke_lead", "algorithm", "hidden_sizes", "bids", "critic", "critic_sizes",
+    "seed", "shards",
+)  # fmt: skip
+"""Settings that a run keeps for good."""
+
+
 def _check_resumable(config: TrainConfig, resumed: dict[str, Any]) -> None:
     """Refuses to go on with what the run so far was not made for, or with nothing left to do."""
-    for name in ("num_players", "min_bid", "bluke_lead", "hidden_sizes", "seed"):
+    if resumed["optimizer"] is None:
+        raise ValueError("the checkpoint to resume was made for playing alone: begin a run with --initial instead")
+    for name in FIXED:
         wanted, trained = config.to_dict()[name], resumed["config"][name]
         if wanted != trained:
             raise ValueError(f"{name} is {wanted!r}, but the checkpoint to resume has {trained!r}: leave it so")
@@ -337,28 +259,31 @@ def _check_resumable(config: TrainConfig, resumed: dict[str, Any]) -> None:
 def main() -> None:
     """Trains, then evaluates."""
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may not know × and ±
-    console = Console()
+    ranks = Ranks()
+    console = Console(quiet=not ranks.is_first)
     try:
         config, resumed = parse()
         trainer = Trainer(config, resumed)
     except (ValueError, OSError, ArgumentError) as error:
-        print(f"train.py: {' '.join(str(error).split())}", file=sys.stderr)
+        if ranks.is_first:
+            print(f"train.py: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
-    interruption = Interruption(trainer.path)
+    interruption, learner = Interruption(trainer.path, ranks), trainer.learner
     console.print(
-        f"{sum(weights.numel() for weights in trainer.network.parameters()):,} weights, {trainer.progress.precision} "
-        f"on {trainer.device}, {config.threads} thread(s); {trainer.folder}: checkpoint.pt, log.csv, TensorBoard",
+        f"{learner.weights.vector.numel():,} weights, {learner.progress.precision} on {learner.device}, {ranks.count} "
+        f"process(es); {trainer.folder}: checkpoint.pt, log.csv, TensorBoard",
         soft_wrap=True,
         highlight=False,
         markup=False,
     )
-    if resumed is None:
+    if resumed is None and ranks.is_first:
         print_averages(judge(trainer, DEALS_BEFORE), console)
     train(trainer, interruption, console)
     interruption.stop_at_once()
-    evaluation = judge(trainer, config.evaluate_deals)
-    write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
-    evaluate.print_results(evaluation)
+    if ranks.is_first:
+        evaluation = judge(trainer, config.evaluate_deals)
+        write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
+        evaluate.print_results(evaluation)
     trainer.close()
 
 

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
+PRETRAINED = Path(__file__).with_name("pretrained")
+"""The networks that come with the project, each with a card that says how it was made and what it is worth."""
 
-def load(path: str | os.PathLike, device: str = "cpu") -> Any:
-    """Returns a checkpoint as an agent that can sit at a table; see `agents.checkpoint.load`."""
+
+def pretrained() -> list[str]:
+    """Returns the names of the networks that come with the project."""
+    return sorted(path.stem for path in PRETRAINED.glob("*.pt"))
+
+
+def path_of(name: str | os.PathLike) -> Path:
+    """Returns the file of one of `pretrained()`, or the path itself."""
+    return PRETRAINED / f"{name}.pt" if str(name) in pretrained() else Path(name)
+
+
+def load(name: str | os.PathLike, device: str = "cpu") -> Any:
+    """Returns a network as an agent that can sit at a table.
+
+    Args:
+        name: One of `pretrained()`, or the path of a checkpoint.
+        device: Where it computes.
+
+    Raises:
+        ValueError: There is no such file, or it is no checkpoint; see `agents.checkpoint.load`.
+    """
     from agents import checkpoint
 
-    return checkpoint.load(path, device)
+    agent = checkpoint.load(path_of(name), device)
+    agent.name = str(name)
+    return agent

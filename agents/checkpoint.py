@@ -12,14 +12,14 @@ from typing import Any
 import torch
 
 from agents.config import TrainConfig
-from agents.network import Network
+from agents.network import Heads, Network
 from agents.player import NetworkAgent
 from bluke_env import Rules, __version__
 from bluke_env.observation import OBSERVATION_VERSION
 
 FORMAT = "bluke checkpoint"
 _PARTS = (
-    "package", "observation_version", "rules", "hidden_sizes", "config", "progress", "network", "optimizer"
+    "package", "observation_version", "tables", "heads", "config", "progress", "network", "weights", "optimizer", "past"
 )  # fmt: skip
 
 
@@ -40,21 +40,47 @@ class Progress:
     precision: str = "float32"
 
 
-def save(
-    path: Path, network: Network, optimizer: torch.optim.Optimizer, config: TrainConfig, progress: Progress
-) -> None:
-    """Writes a checkpoint, whole or not at all."""
-    data = {
+def contents(
+    config: TrainConfig,
+    network: Network,
+    weights: torch.Tensor | None,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    past: dict[int, torch.Tensor],
+) -> dict[str, Any]:
+    """Returns what a checkpoint holds.
+
+    Args:
+        config: Settings of the run.
+        network: That plays.
+        weights: All weights of the network that learns, where that is another one.
+        optimizer: Of the network that learns.
+        progress: Of the run.
+        past: Weights of the earlier networks that it plays with.
+    """
+    return {
         "format": FORMAT,
         "package": __version__,
         "observation_version": OBSERVATION_VERSION,
-        "rules": config.rules.to_dict(),
-        "hidden_sizes": list(config.hidden_sizes),
+        "tables": [rules.to_dict() for rules in config.tables],
+        "heads": network.heads.to_dict(),
         "config": config.to_dict(),
         "progress": vars(progress).copy(),
         "network": network.state_dict(),
+        "weights": weights,
         "optimizer": optimizer.state_dict(),
+        "past": past,
     }
+
+
+def for_playing(data: dict[str, Any]) -> dict[str, Any]:
+    """Returns a checkpoint without what only going on with the run needs."""
+    config = data["config"] | {"run_dir": TrainConfig.run_dir}
+    return data | {"config": config, "weights": None, "optimizer": None, "past": {}}
+
+
+def save(path: Path, data: dict[str, Any]) -> None:
+    """Writes a checkpoint, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
     try:
@@ -119,6 +145,7 @@ def load(path: str | os.PathLike, device: str = "cpu") -> NetworkAgent:
         ValueError: The file is missing, damaged, no checkpoint, or of another observation version.
     """
     data = read(path)
-    rules = Rules.from_dict(data["rules"])
-    network = restore(Network(rules, tuple(data["hidden_sizes"])), data).to(device).eval()
-    return NetworkAgent(network, rules, str(path), hashlib.sha256(Path(path).read_bytes()).hexdigest())
+    tables = tuple(Rules.from_dict(rules) for rules in data["tables"])
+    network = restore(Network(tables, Heads.from_dict(data["heads"])), data).to(device).eval()
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return NetworkAgent(network, tables, str(path), digest, data["config"]["suit_order"])

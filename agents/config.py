@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,50 +17,87 @@ class TrainConfig:
     """Settings of one training run.
 
     Args:
-        run_dir: Folder of the run: checkpoint, CSV and TensorBoard logs.
+        run_dir: Folder of the run: checkpoints, CSV and TensorBoard logs.
         seed: Seed of everything random; with the same seed a run on one machine repeats itself.
-        num_players: Seats at the table.
-        min_bid: The lowest bid, 1 or 0.
-        bluke_lead: What a Bluke lead asks for, "none" or "trump".
+        preset: The game, "bluke" or "back_alley".
+        num_players: Seats at the table; several numbers, as in [2, 3, 4], train one network for all these tables.
+        min_bid: The lowest bid, 1 or 0, of Bluke; Back Alley has its own rules.
+        bluke_lead: What a Bluke lead asks for, "none" or "trump", of Bluke; Back Alley has its own rules.
         iterations: Training iterations; each plays hands and learns from them once.
-        sizes_per_iteration: How many hand sizes are played in an iteration.
+        sizes_per_iteration: How many hand sizes, each at one table, are played in an iteration.
         hands_per_size: Hands played of each of them.
-        learner_seats: Where the network sits: "self-play" for all seats but those that `bot_share` gives to bots, "one"
-            for a single seat of every table, the others being the bot's.
+        size_weights: How hand sizes are drawn, "large" for large ones up to three times as often, or "uniform".
+        suit_order: "canonical" for suits relabelled by trump and length, or "fixed".
+        learner_seats: Where the network sits: "self-play" for all seats but those that the shares below give away,
+            "one" for a single seat of every table, the others being the bot's.
         bot: The bot that sits among the networks, for example "rule".
-        bot_share: Share of the hands of self-play in which bots take some of the seats, from 0 to 1.
+        bot_share: Share of the hands of self-play in which bots take some of the seats.
+        past_share: Share of the hands of self-play in which earlier networks of the run take some of the seats.
+        past_every: Iterations between the networks that are kept for that.
+        past_kept: How many of them are kept, the latest.
+        algorithm: How actions are learned: "ppo", or "dmc" for Deep Monte Carlo, which trains no critic.
+        reward: What is maximised, a seat's "points" of a hand or its "margin" over the mean of the other sides.
+        bids: Where bids come from: the predicted "tricks" after each bid, or the "policy", as cards do.
+        critic: What the critic predicts, the distribution of "tricks" or the reward itself, "points".
+        critic_sizes: Widths of a critic of its own that sees all hands; none for one on the policy's layers.
         hidden_sizes: Widths of the network's hidden layers.
         learning_rate: Adam's step size at the start.
         final_learning_rate: Its value at the end; linear in between.
         epochs: Passes over the decisions of an iteration.
-        minibatch_size: Decisions in a gradient step.
+        minibatch_size: Decisions in a gradient step; of each shard a multiple of 64 is taken.
         clip: PPO's bound on the change of an action's probability.
         gae_lambda: Decay of generalised advantage estimation over a seat's own decisions.
+        advantages: Where advantages are brought to one scale, within each "size" of hands or in the whole "batch".
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its value at the end; linear in between.
-        tricks_weight: Weight of predicting the tricks one will take, which is the critic and the bidder.
+        exploration: DMC's probability of a random action at the start.
+        final_exploration: Its value at the end; linear in between.
+        guide: Weight of what cards make with `rule` playing on in the hands as they are, against the advantages of PPO,
+            from 0 to 1, at the start; see `agents.hindsight`.
+        final_guide: Its value at the end; linear in between.
+        kl: Weight of the divergence from the policy that played, as in magnetic mirror descent.
+        critic_weight: Weight of the critic's loss, and of the prediction of tricks that bids come from.
         temperature: Points by which a bid must look worse to be e times rarer, at the start.
         final_temperature: Its value at the end; geometric in between.
         max_grad_norm: Gradients longer than this are shortened to it.
+        average: Decay of the running average of the weights that is evaluated and kept, by gradient step; 0 for none.
+        initial: A checkpoint, or the name of a shipped network, whose weights the run begins with; none for fresh ones.
+        imitate: The bot whose choices are imitated in the first iterations.
+        imitation_iterations: How many iterations that is.
         device: Where the network runs: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU where there is one.
         precision: "float32", "bfloat16", or "auto" to measure at the start which is faster.
-        threads: CPU threads that play and learn; they change nothing but the time it takes.
+        shards: Parts that the hands of an iteration are cut into. The processes of `torchrun` share them, so their
+            number has to divide it; it changes nothing but the time a run takes.
         checkpoint_every: Iterations between checkpoints.
+        live_minutes: Minutes of training between live evaluations; 0 for none.
+        live_against: Bots and checkpoints that the live evaluations are against.
+        live_deals: Deals of each hand size in a live evaluation.
         evaluate_against: Bots to play against before and after training.
         evaluate_deals: Deals of each hand size in the evaluation at the end.
     """
 
     run_dir: str = "runs/default"
     seed: int = 0
-    num_players: int = 4
+    preset: Literal["bluke", "back_alley"] = "bluke"
+    num_players: int | tuple[int, ...] = 4
     min_bid: int = 1
     bluke_lead: Literal["none", "trump"] = "none"
     iterations: int = 105
     sizes_per_iteration: int = 4
     hands_per_size: int = 1024
+    size_weights: Literal["large", "uniform"] = "large"
+    suit_order: Literal["canonical", "fixed"] = "canonical"
     learner_seats: Literal["self-play", "one"] = "self-play"
     bot: str = "rule"
     bot_share: float = 0.25
+    past_share: float = 0.0
+    past_every: int = 50
+    past_kept: int = 10
+    algorithm: Literal["ppo", "dmc"] = "ppo"
+    reward: Literal["points", "margin"] = "points"
+    bids: Literal["tricks", "policy"] = "tricks"
+    critic: Literal["tricks", "points"] = "tricks"
+    critic_sizes: tuple[int, ...] = ()
     hidden_sizes: tuple[int, ...] = (256, 256)
     learning_rate: float = 1e-3
     final_learning_rate: float = 5e-5
@@ -68,58 +105,127 @@ class TrainConfig:
     minibatch_size: int = 2048
     clip: float = 0.2
     gae_lambda: float = 0.95
+    advantages: Literal["size", "batch"] = "size"
     entropy: float = 0.02
     final_entropy: float = 0.002
-    tricks_weight: float = 0.2
+    exploration: float = 0.1
+    final_exploration: float = 0.01
+    guide: float = 1.0
+    final_guide: float = 0.5
+    kl: float = 0.0
+    critic_weight: float = 0.2
     temperature: float = 2.0
     final_temperature: float = 0.5
     max_grad_norm: float = 1.0
+    average: float = 0.0
+    initial: str | None = None
+    imitate: str = "rule"
+    imitation_iterations: int = 0
     device: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    threads: int = 2
+    shards: int = 2
     checkpoint_every: int = 10
+    live_minutes: float = 0.0
+    live_against: tuple[str, ...] = ("rule",)
+    live_deals: int = 40
     evaluate_against: tuple[str, ...] = ("random", "rule")
     evaluate_deals: int = 300
 
     def __post_init__(self) -> None:
-        _check("iterations", self.iterations, self.iterations >= 1, "at least 1")
+        _check("preset", self.preset, self.preset in ("bluke", "back_alley"), 'one of "bluke" and "back_alley"')
+        seats = self.seats
+        _check(
+            "num_players", self.num_players, 0 < len(set(seats)) == len(seats), "one number of seats or different ones"
+        )
         _check(
             "run_dir", self.run_dir, Path(self.run_dir).name not in ("", ".."), "the path of a folder for the run alone"
         )
-        most, sizes = len(self.learnable_sizes), self.sizes_per_iteration
+        most, sizes = len(self.learnable), self.sizes_per_iteration
         _check("sizes_per_iteration", sizes, 1 <= sizes <= most, f"from 1 to {most}, the sizes there is a choice in")
-        _check("hands_per_size", self.hands_per_size, self.hands_per_size >= 1, "at least 1")
-        _check("bot_share", self.bot_share, 0 <= self.bot_share <= 1, "from 0 to 1")
-        widths = self.hidden_sizes
-        _check("hidden_sizes", widths, len(widths) > 0 and min(widths) > 0, "one or more positive widths")
-        for name in (
-            "learning_rate",
-            "final_learning_rate",
-            "temperature",
-            "final_temperature",
-            "max_grad_norm",
-        ):
+        for name in ("hidden_sizes", "critic_sizes"):
+            widths = getattr(self, name)
+            _check(name, widths, all(width > 0 for width in widths), "positive widths")
+        _check("hidden_sizes", self.hidden_sizes, len(self.hidden_sizes) > 0, "one or more widths")
+        for name in ("learning_rate", "final_learning_rate", "temperature", "final_temperature", "max_grad_norm"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "more than 0")
-        for name in ("epochs", "minibatch_size", "threads", "checkpoint_every"):
+        for name in (
+            "iterations", "hands_per_size", "epochs", "minibatch_size", "shards", "checkpoint_every", "past_every",
+            "past_kept",
+        ):  # fmt: skip
             _check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("entropy", "final_entropy", "tricks_weight", "clip"):
+        for name in ("entropy", "final_entropy", "kl", "critic_weight", "clip", "live_minutes", "imitation_iterations"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
-        _check("gae_lambda", self.gae_lambda, 0 <= self.gae_lambda <= 1, "from 0 to 1")
-        _check("evaluate_deals", self.evaluate_deals, self.evaluate_deals >= MIN_DEALS, f"at least {MIN_DEALS}")
-        for spec in (self.bot, *self.evaluate_against):
+        for name in (
+            "bot_share",
+            "past_share",
+            "gae_lambda",
+            "guide",
+            "final_guide",
+            "average",
+            "exploration",
+            "final_exploration",
+        ):
+            _check(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        _check("past_share", self.past_share, self.bot_share + self.past_share <= 1, "at most 1 less the bot_share")
+        _check(
+            "hands_per_size", self.hands_per_size, self.hands_per_size % self.shards == 0,
+            f"a multiple of the {self.shards} shards",
+        )  # fmt: skip
+        for name in ("evaluate_deals", "live_deals"):
+            _check(name, getattr(self, name), getattr(self, name) >= MIN_DEALS, f"at least {MIN_DEALS}")
+        for spec in (self.bot, self.imitate, *self.evaluate_against):
             bots.make(spec)  # refuses what is no bot
         _check("seed", self.seed, 0 <= self.seed < 1 << 63, "from 0 to 2**63 - 1")
+        self._check_heads()
+
+    def _check_heads(self) -> None:
+        """Refuses heads that cannot say what another setting asks for."""
+        if self.algorithm == "dmc":
+            _check("critic_sizes", self.critic_sizes, not self.critic_sizes, "empty for dmc, which trains no critic")
+            imitated = self.imitation_iterations
+            _check("imitation_iterations", imitated, imitated == 0, "0 for dmc, which learns values and not choices")
+        scalar = self.critic == "points"
+        wanted = '"points": the tricks of a hand alone do not say it'
+        _check("critic", self.critic, scalar or self.bids == "tricks", wanted + " before the bid is made")
+        _check("critic", self.critic, scalar or self.reward == "points", wanted + " for a reward of " + self.reward)
+        teams = self.preset == "back_alley"
+        _check("critic", self.critic, scalar or not teams, wanted + " in Back Alley")
+        _check(
+            "bids", self.bids, self.bids == "policy" or not teams, '"policy" in Back Alley, where sides bid together'
+        )
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """The numbers of seats of the tables, ascending."""
+        numbers = self.num_players if isinstance(self.num_players, tuple) else (self.num_players,)
+        return tuple(sorted(numbers))
+
+    @property
+    def tables(self) -> tuple[Rules, ...]:
+        """The rules of every table that is learned, by number of players."""
+        tables = [Rules.preset(self.preset, num_players=seats) for seats in self.seats]
+        if self.preset == "bluke":
+            tables = [replace(rules, min_bid=self.min_bid, bluke_lead=self.bluke_lead) for rules in tables]
+        return tuple(tables)
 
     @property
     def rules(self) -> Rules:
-        """The rules of the game that is learned."""
-        return Rules(num_players=self.num_players, min_bid=self.min_bid, bluke_lead=self.bluke_lead)
+        """The rules that evaluations of the run are played by: those of the table for four, or else the largest."""
+        tables = self.tables
+        return next((rules for rules in tables if rules.num_players == 4), tables[-1])
 
     @property
-    def learnable_sizes(self) -> np.ndarray:
-        """The hand sizes in which there is anything to decide, ascending: one card bid at least 1 leaves no choice."""
-        sizes = np.unique([hand.cards for hand in self.rules.schedule])
-        return sizes[sizes > self.min_bid]
+    def learnable(self) -> list[tuple[int, int]]:
+        """Tables (their places in `tables`) and hand sizes in which there is anything to decide.
+
+        One card that has to be bid leaves no choice.
+        """
+        return [
+            (place, int(size))
+            for place, rules in enumerate(self.tables)
+            for size in np.unique([hand.cards for hand in rules.schedule])
+            if size > rules.min_bid or rules.teams
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the settings as plain values, lists for tuples."""

@@ -1,127 +1,256 @@
-"""The network: what a seat sees in, card logits and trick distributions out.
+"""The network: what a seat sees in; a policy, a critic and what bids are made from out.
 
-Suits come in canonical order (see `bluke_env.engine.suits`). One trunk carries three heads:
+Suits come in canonical order (see `bluke_env.engine.suits`). One trunk carries the heads:
 
-- card logits, the policy while playing;
-- for every bid, a distribution of the tricks that its seat will take: one base distribution shared by all bids and a
-  correction for each bid that starts at zero, so that a bid never tried is not thought bad for it. The expected scores
-  that follow are the bidding policy, a softmax over legal bids;
-- while playing, a distribution of the tricks that the seat will end with: with its bid the expected score, the critic.
+- action logits, the policy of cards and, where `Heads.bids` is "policy", of bids; trained by Deep Monte Carlo, they are
+  the expected rewards of these actions in `POINTS_UNIT`;
+- where `Heads.bids` is "tricks", for every bid a distribution of the tricks that its seat will take: one base
+  distribution shared by all bids and a correction for each bid that starts at zero, so that a bid never tried is not
+  thought bad for it. The expected scores that follow are the bidding policy, a softmax over legal bids;
+- the critic: where `Heads.critic` is "tricks", while playing, a distribution of the tricks that the seat will end
+  with, which together with its bid is an expected score; otherwise the expected reward. A critic of its own sees all
+  hands instead, and is of use in training alone.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional
 
+from agents import fused
+from agents.precision import SHAPE, rounded_up
+from agents.sparse import SparseInput
 from bluke_env import ObservationLayout, Rules
 from bluke_env.cards import NUM_CARDS
 
 _MATCH_SLICES = ("scores", "scores_fine", "hands_left")
 """What a network that maximises the points of single hands does not look at."""
 
+ALL = slice(None)
+
+POINTS_UNIT = 10.0
+"""Points that one unit of the critic of points, or of an action's value, stands for."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The shape of a network; see `TrainConfig` for the fields."""
+
+    hidden_sizes: tuple[int, ...]
+    bids: Literal["tricks", "policy"] = "tricks"
+    critic: Literal["tricks", "points"] = "tricks"
+    critic_sizes: tuple[int, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as plain values, lists for tuples."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Heads:
+        """Returns what `to_dict` wrote."""
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        return cls(**values)
+
+
+def layout_for(tables: tuple[Rules, ...]) -> ObservationLayout:
+    """Returns a layout with room for every one of several tables; absent seats and cards stay zero in it."""
+    layouts = [ObservationLayout.of(rules) for rules in tables]
+    return ObservationLayout(
+        num_players=max(layout.num_players for layout in layouts),
+        most_cards=max(layout.most_cards for layout in layouts),
+        score_unit=max(layout.score_unit for layout in layouts),
+        num_suits=max(layout.num_suits for layout in layouts),
+        num_ranks=max(layout.num_ranks for layout in layouts),
+        teams=any(layout.teams for layout in layouts),
+    )
+
 
 class Network(nn.Module):
-    """Policy and critic of one set of rules.
+    """Policy and critic of the tables that a run trains for.
 
     Args:
-        rules: The match that the network plays; its layout fixes the sizes of inputs and outputs.
-        hidden_sizes: Widths of the hidden layers.
+        tables: The matches that the network plays; the widest layout fixes the sizes of inputs and outputs.
+        heads: Its shape.
     """
 
-    scale: torch.Tensor
     score_table: torch.Tensor
 
-    def __init__(self, rules: Rules, hidden_sizes: tuple[int, ...]) -> None:
+    def __init__(self, tables: tuple[Rules, ...], heads: Heads) -> None:
         super().__init__()
-        self.layout = layout = ObservationLayout.of(rules)
-        scale = layout.scale.copy()
+        self.heads = heads
+        self.layout = layout = layout_for(tables)
+        state_scale = layout.state_scale.copy()
         for name in _MATCH_SLICES:
-            scale[layout.slice(name)] = 0
-        self.register_buffer("scale", torch.from_numpy(scale), persistent=False)
-        self.register_buffer("score_table", torch.from_numpy(score_table(rules)), persistent=False)
-        bids = layout.most_cards + 1
-        widths = (layout.size, *hidden_sizes)
-        self.trunk = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
-        self.cards = nn.Linear(widths[-1], NUM_CARDS)
-        self.bid_base = nn.Linear(widths[-1], bids)
-        self.bid_correction = nn.Linear(widths[-1], bids * bids)
-        self.tricks = nn.Linear(widths[-1], bids)
-        nn.init.zeros_(self.bid_correction.weight)
-        nn.init.zeros_(self.bid_correction.bias)
-        nn.init.zeros_(self.cards.bias)
+            state_scale[layout.slice(name)] = 0
+        table = score_table(layout.most_cards, tables[0])
+        self.register_buffer("score_table", torch.from_numpy(table), persistent=False)
+        bids, width = layout.most_cards + 1, heads.hidden_sizes[-1]
+        self.trunk = _layers(state_scale[: layout.size], heads.hidden_sizes)
+        self.actions = nn.Linear(width, NUM_CARDS if heads.bids == "tricks" else layout.num_actions)
+        nn.init.zeros_(self.actions.bias)
         with torch.no_grad():
-            self.cards.weight *= 0.01
+            self.actions.weight *= 0.01
+        if heads.bids == "tricks":
+            self.bid_base = nn.Linear(width, bids)
+            self.bid_correction = nn.Linear(width, bids * bids)
+            nn.init.zeros_(self.bid_correction.weight)
+            nn.init.zeros_(self.bid_correction.bias)
+        if heads.critic_sizes:
+            self.critic_trunk = _layers(state_scale, heads.critic_sizes)
+            width = heads.critic_sizes[-1]
+        self.critic = nn.Linear(width, bids if heads.critic == "tricks" else 1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network computes."""
+        return self.score_table.device
 
     def features(self, observations: torch.Tensor) -> torch.Tensor:
         """Returns what the heads work from, [n, width], for observations as written, int8 [n, layout.size]."""
-        x = observations.to(self.scale.dtype) * self.scale
-        for layer in self.trunk:
-            y = functional.relu(layer(x))
-            x = y + x if layer.in_features == layer.out_features else y
-        return x
+        return self.trunk(observations)
 
-    def card_logits(self, features: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-        """Returns log-probabilities of the cards, float32 [n, 54]; illegal ones are -inf."""
-        logits = self.cards(features).float()
-        return functional.log_softmax(logits.masked_fill(masks[:, :NUM_CARDS] == 0, -torch.inf), dim=1)
+    def critic_features(self, features: torch.Tensor, states: torch.Tensor | None) -> torch.Tensor:
+        """Returns what the critic works from: the features, or for a critic of its own those of the states.
 
-    def trick_logits(self, features: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        Args:
+            features: Of the observations.
+            states: Perfect information, int8 [n, layout.state_size]; needed by a critic of its own alone.
+        """
+        return features if states is None else self.critic_trunk(states)
+
+    def action_logits(self, features: torch.Tensor, part: slice = ALL) -> torch.Tensor:
+        """Returns the logits of actions, legal or not, float32 [n, k]."""
+        return _head(self.actions, features, part)
+
+    def action_log_probs(self, features: torch.Tensor, masks: torch.Tensor, part: slice = ALL) -> torch.Tensor:
+        """Returns log-probabilities of the actions that have a logit, float32 [n, k]; illegal ones are -inf.
+
+        Args:
+            features: Of all rows.
+            masks: int8 [n, actions].
+            part: Which rows of the features these n are, here as elsewhere.
+        """
+        logits = self.action_logits(features, part)
+        return torch.log_softmax(logits.masked_fill(masks[:, : logits.shape[1]] == 0, -torch.inf), dim=1)
+
+    def trick_logits(self, critic_features: torch.Tensor, part: slice = ALL) -> torch.Tensor:
+        """Returns logits of the tricks a seat will end its hand with, possible or not, float32 [n, bids]."""
+        return _head(self.critic, critic_features, part)
+
+    def trick_log_probs(self, critic_features: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
         """Returns log-probabilities of the tricks a seat will end its hand with, float32 [n, bids]."""
-        logits = self.tricks(features).float()
-        return functional.log_softmax(logits.masked_fill(~self._possible_tricks(observations), -torch.inf), dim=1)
+        logits = self.trick_logits(critic_features)
+        return log_softmax(logits.masked_fill(self._impossible(observations), -torch.inf), dim=1)
 
-    def bid_trick_logits(self, features: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+    def bid_trick_log_probs(self, features: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
         """Returns, for every bid, log-probabilities of the tricks that follow it, float32 [n, bids, bids]."""
         base = self.bid_base(features).float()
         correction = self.bid_correction(features).float()
         logits = base[:, None, :] + correction.view(len(base), base.shape[1], base.shape[1])
-        possible = self._possible_tricks(observations)[:, None, :]
-        return functional.log_softmax(logits.masked_fill(~possible, -torch.inf), dim=2)
+        return log_softmax(logits.masked_fill(self._impossible(observations)[:, None, :], -torch.inf), dim=2)
 
-    def values(self, trick_logits: torch.Tensor, bids: torch.Tensor) -> torch.Tensor:
-        """Returns expected points [n] for distributions of tricks [n, bids] and the bids made, int64 [n]."""
-        return (trick_logits.exp() * self.score_table[bids]).sum(1)
+    def made_bid_trick_logits(self, features: torch.Tensor, bids: torch.Tensor, part: slice = ALL) -> torch.Tensor:
+        """Returns logits of the tricks that follow the bids made, float32 [n, bids]; bids are int64 [n]."""
+        base = _head(self.bid_base, features, part)
+        correction = _head(self.bid_correction, features, part).view(len(base), base.shape[1], base.shape[1])
+        return base + correction.gather(1, bids[:, None, None].expand(-1, 1, base.shape[1]))[:, 0]
 
-    def bid_values(self, bid_trick_logits: torch.Tensor) -> torch.Tensor:
+    def trick_loss(self, logits: torch.Tensor, observations: torch.Tensor, tricks: torch.Tensor) -> torch.Tensor:
+        """Returns the cross-entropy of the tricks that seats ended with, summed over rows.
+
+        Args:
+            logits: Of numbers of tricks, float32 [n, bids].
+            observations: When they were given, int8 [n, layout.size].
+            tricks: int64 [n].
+        """
+        if logits.device.type == "cpu":
+            return fused.trick_loss(logits, self.possible_tricks(observations), tricks)
+        log_probs = log_softmax(logits.masked_fill(self._impossible(observations), -torch.inf), dim=1)
+        return torch.nn.functional.nll_loss(log_probs, tricks, reduction="sum")
+
+    def values(self, critic_features: torch.Tensor, observations: torch.Tensor, part: slice = ALL) -> torch.Tensor:
+        """Returns the critic's expected reward in points, float32 [n]; a critic of tricks knows it after the bid."""
+        if self.heads.critic == "points":
+            return _head(self.critic, critic_features, part)[:, 0] * POINTS_UNIT
+        bids = self.own_bids(observations)
+        if observations.device.type == "cpu" and not torch.is_grad_enabled():
+            values = torch.empty(len(observations))
+            tensors = (
+                self.trick_logits(critic_features, part),
+                self.possible_tricks(observations),
+                bids,
+                self.score_table,
+            )
+            fused.expected_points(*(tensor.numpy() for tensor in tensors), values.numpy())
+            return values
+        probs = self.trick_log_probs(critic_features[part], observations).exp()
+        return (probs * self.score_table[bids]).sum(1)
+
+    def bid_values(self, features: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
         """Returns the expected points of every bid, float32 [n, bids]."""
-        return (bid_trick_logits.exp() * self.score_table).sum(2)
+        return (self.bid_trick_log_probs(features, observations).exp() * self.score_table).sum(2)
+
+    def bid_log_probs(
+        self, features: torch.Tensor, observations: torch.Tensor, masks: torch.Tensor, temperature: float
+    ) -> torch.Tensor:
+        """Returns log-probabilities of bids by the points that tricks promise, float32 [n, bids]; illegal are -inf."""
+        legal = masks[:, NUM_CARDS : NUM_CARDS + self.layout.most_cards + 1] != 0
+        values = self.bid_values(features, observations)
+        return log_softmax((values / temperature).masked_fill(~legal, -torch.inf), dim=1)
 
     def own_bids(self, observations: torch.Tensor) -> torch.Tensor:
         """Returns the bid that the seat has made, int64 [n]."""
         start = self.layout.slice("bids").start
         return observations[:, start : start + self.layout.most_cards + 1].argmax(1)
 
-    def _possible_tricks(self, observations: torch.Tensor) -> torch.Tensor:
+    def possible_tricks(self, observations: torch.Tensor) -> torch.Tensor:
+        """Returns the fewest and the most tricks that the seat can end the hand with, int64 [n, 2]."""
         taken = observations[:, self.layout.slice("tricks").start].long()
-        left = observations[:, self.layout.slice("hand")].sum(1, dtype=torch.long)
+        left = observations[:, self.layout.slice("hand")].sum(1, dtype=torch.int8)
+        return torch.stack([taken, taken + left], 1)
+
+    def _impossible(self, observations: torch.Tensor) -> torch.Tensor:
+        """Returns which numbers of tricks the seat cannot end the hand with, bool [n, bids]."""
+        fewest, most = self.possible_tricks(observations).unsqueeze(2).unbind(1)
         tricks = torch.arange(self.layout.most_cards + 1, device=observations.device)
-        return (tricks >= taken[:, None]) & (tricks <= (taken + left)[:, None])
+        return (tricks < fewest) | (tricks > most)
 
 
-def masked_bid_logits(values: torch.Tensor, masks: torch.Tensor, temperature: float) -> torch.Tensor:
-    """Returns log-probabilities of bids, float32 [n, bids], for their expected points; illegal ones are -inf."""
-    legal = masks[:, NUM_CARDS:] != 0
-    return functional.log_softmax((values / temperature).masked_fill(~legal, -torch.inf), dim=1)
+def _head(layer: nn.Linear, features: torch.Tensor, part: slice) -> torch.Tensor:
+    """Returns a layer's outputs for some rows, float32, worked out for a round number of them."""
+    first, last, _ = part.indices(len(features))
+    start = first // SHAPE * SHAPE
+    return layer(features[start : rounded_up(last)])[first - start : last - start].float()
 
 
-def sample(log_probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-    """Draws from categorical distributions by the Gumbel trick; an outcome of probability 0 is never drawn.
-
-    Args:
-        log_probs: [n, k].
-        uniforms: Numbers in [0, 1), [n, k].
-    """
-    return (log_probs - torch.log(-torch.log(uniforms.clamp_min(1e-30)))).argmax(1)
+def _layers(scale: np.ndarray, widths: tuple[int, ...]) -> nn.Sequential:
+    return nn.Sequential(SparseInput(scale, widths[0]), *(_Hidden(*pair) for pair in pairwise(widths)))
 
 
-def score_table(rules: Rules) -> np.ndarray:
-    """Returns the points for every bid and number of tricks taken, float32 [bids, bids]."""
-    bids = np.arange(rules.most_cards + 1)[:, None]
+class _Hidden(nn.Linear):
+    """A hidden layer with ReLU, residual where widths agree."""
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        outputs = torch.relu(super().forward(inputs))
+        return outputs + inputs if self.in_features == self.out_features else outputs
+
+
+def log_softmax(logits: torch.Tensor, dim: int) -> torch.Tensor:
+    """Returns log-probabilities; several times as fast on a CPU as PyTorch's own for rows of less than 16."""
+    shifted = logits - logits.amax(dim, keepdim=True).detach()
+    return shifted - shifted.logsumexp(dim, keepdim=True)
+
+
+def score_table(most_cards: int, rules: Rules) -> np.ndarray:
+    """Returns the points for every bid and number of tricks taken, float32 [most_cards + 1, most_cards + 1]."""
+    bids = np.arange(most_cards + 1)[:, None]
     tricks = bids.T
     made = rules.points_per_trick * bids + rules.points_per_overtrick * (tricks - bids)
     return np.where(tricks >= bids, made, -rules.points_per_trick * bids).astype(np.float32)

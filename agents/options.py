@@ -21,10 +21,13 @@ from bluke_env.evaluation.statistics import MIN_DEALS
 from bluke_env.rules import PRESETS
 
 PLAYER_HELP = (
-    f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), the path of a checkpoint, or module:make "
-    "for what a Python function makes"
+    f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), the path of a checkpoint, "
+    "net-search:CHECKPOINT,worlds=N for a search on top of one, or module:make for what a Python function makes"
 )
 
+
+NET_SEARCH = "net-search"
+"""The kind of player of `agents.search`."""
 
 _MOST_SECONDS = 1_000_000
 
@@ -121,19 +124,25 @@ class Seats:
 
 
 def load_player(spec: str) -> Agent:
-    """Returns the checkpoint at a path, a bot, or what a Python function makes.
+    """Returns the checkpoint at a path, a search on top of one, a bot, or what a Python function makes.
 
     Raises:
         ValueError: It is none of them, or PyTorch is missing.
     """
-    known = spec.partition(":")[0] in bots.BOTS
-    if known or (not spec.endswith(".pt") and not Path(spec).exists()):
+    kind = spec.partition(":")[0]
+    searches = kind == NET_SEARCH
+    shipped = spec in agents.pretrained()
+    if kind in bots.BOTS or not (searches or shipped or spec.endswith(".pt") or Path(spec).exists()):
         return players.load_player(spec)
     try:
         import torch
 
         # More threads add up in another order, and results are to be the same on every machine.
         torch.set_num_threads(1)
+        if searches:
+            from agents.search import load_search
+
+            return load_search(spec)
         return agents.load(spec)
     except ModuleNotFoundError as error:
         raise ValueError(f"loading the checkpoint {spec} needs {error.name}: pip install 'bluke-env[train]'") from error

@@ -7,26 +7,41 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from agents.equivalents import Equivalents
 from agents.network import Network
 from bluke_env import ObservationLayout, Rules, Turn
 from bluke_env.cards import NUM_CARDS
 
-_ROWS = 256
+ROWS = 256
 """Rows in a call of the network. Always the same, so that what a seat does cannot depend on how many act with it."""
 
 
 class NetworkAgent:
-    """Plays a network's most probable card and the bid with the highest expected score, always in float32.
+    """Plays the card that a network prefers and the bid with the highest expected score, always in float32.
 
     Args:
         network: The network.
-        rules: The rules that it was trained for.
+        tables: The rules that it was trained for.
         name: What to call it in reports.
         sha256: Of the checkpoint's file, where it comes from one.
+        suit_order: "canonical" or "fixed", how it learned to see the suits.
     """
 
-    def __init__(self, network: Network, rules: Rules, name: str, sha256: str | None = None) -> None:
-        self.network, self.rules, self.name, self.sha256 = network, rules, name, sha256
+    def __init__(
+        self,
+        network: Network,
+        tables: tuple[Rules, ...],
+        name: str,
+        sha256: str | None = None,
+        suit_order: str = "canonical",
+    ) -> None:
+        self.network, self.tables, self.name, self.sha256 = network, tables, name, sha256
+        self._canonical = suit_order == "canonical"
+
+    @property
+    def rules(self) -> Rules:
+        """Those that it plays by unless told otherwise: of the table for four, or else of the largest."""
+        return next((rules for rules in self.tables if rules.num_players == 4), self.tables[-1])
 
     def reset(self, num_games: int, seed: int) -> None:
         """Does nothing: the choices depend on the present turn alone."""
@@ -37,9 +52,10 @@ class NetworkAgent:
         Raises:
             ValueError: The table has other rules than the network was trained for, or a row has no legal action.
         """
-        if turn.rules.num_players != self.rules.num_players:
+        seats = [rules.num_players for rules in self.tables]
+        if turn.rules.num_players not in seats:
             raise ValueError(
-                f"{self.name} was trained for {self.rules.num_players} players, but the table has "
+                f"{self.name} was trained for {' or '.join(map(str, seats))} players, but the table has "
                 f"{turn.rules.num_players}: choose a table or a checkpoint that fits"
             )
         if turn.rules.teams != self.rules.teams:
@@ -56,31 +72,32 @@ class NetworkAgent:
         needed = ObservationLayout.of(turn.rules).score_unit
         if needed > layout.score_unit:  # the network looks at no scores, so their unit may be any
             layout = replace(layout, score_unit=needed)
-        encoded = turn.encode(layout, canonical=True)
+        encoded = turn.encode(layout, canonical=self._canonical)
         if not encoded.masks.any(1).all():
             row = int(encoded.masks.any(1).argmin())
             raise ValueError(f"row {row} of the turn has no legal action: leave out games that are over")
+        masks = Equivalents(layout).without(encoded.observations, encoded.masks)
         actions = np.empty(len(turn.views), np.int64)
-        for start in range(0, len(actions), _ROWS):
-            part = slice(start, start + _ROWS)
-            actions[part] = self._best(encoded.observations[part], encoded.masks[part])
+        for start in range(0, len(actions), ROWS):
+            part = slice(start, start + ROWS)
+            actions[part] = self._best(encoded.observations[part], masks[part])
         return turn.real_actions(actions, encoded)
 
     @torch.inference_mode()
     def _best(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        count, device = len(observations), self.network.scale.device
-        seen, legal = (_padded(array).to(device) for array in (observations, masks))
-        features = self.network.features(seen)
-        best = self.network.card_logits(features, legal).argmax(1)
+        count, device = len(observations), self.network.device
+        seen, legal = (padded(array).to(device) for array in (observations, masks))
+        network = self.network
+        features = network.features(seen)
+        best = network.action_log_probs(features, legal).argmax(1)
         bidding = legal[:, NUM_CARDS:].any(1)
-        if bidding.any():
-            points = self.network.bid_values(self.network.bid_trick_logits(features, seen))
-            bids = points.masked_fill(legal[:, NUM_CARDS:] == 0, -torch.inf).argmax(1)
+        if network.heads.bids == "tricks" and bidding.any():
+            bids = network.bid_log_probs(features, seen, legal, 1.0).argmax(1)
             best = torch.where(bidding, NUM_CARDS + bids, best)
         return best[:count].cpu().numpy()
 
 
-def _padded(array: np.ndarray) -> torch.Tensor:
-    padded = np.zeros((_ROWS, array.shape[1]), array.dtype)
+def padded(array: np.ndarray) -> torch.Tensor:
+    padded = np.zeros((ROWS, array.shape[1]), array.dtype)
     padded[: len(array)] = array
     return torch.from_numpy(padded)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import AbstractContextManager
 
 import torch
 
+from agents.ranks import Ranks
 
-def chosen_device(name: str) -> torch.device:
-    """Returns the device of a name, for "auto" a GPU where there is one.
+
+def chosen_device(name: str, ranks: Ranks | None = None) -> torch.device:
+    """Returns the device of a name, for "auto" a GPU where there is one; each process of a machine has its own.
 
     Raises:
         ValueError: There is no such device here.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and ranks is not None and ranks.count > 1:
+        name = f"cuda:{int(os.environ['LOCAL_RANK']) % max(1, torch.cuda.device_count())}"
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
@@ -47,3 +52,12 @@ def chosen_precision(name: str, device: torch.device) -> str:
 def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     """Returns the context in which the network computes."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+SHAPE = 64
+"""Rows of what the network computes are rounded to multiples of this: PyTorch prepares anew for every new shape."""
+
+
+def rounded_up(rows: int) -> int:
+    """Returns the least multiple of `SHAPE` that is not less."""
+    return -(-rows // SHAPE) * SHAPE

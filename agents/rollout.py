@@ -1,21 +1,27 @@
-"""Playing hands for training: lockstep batches of one hand size, networks and bots at the same tables."""
+"""Playing hands for training: lockstep batches of one hand size, networks and others at the same tables."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
 
 from agents import seeds
-from agents.network import Network, masked_bid_logits, sample
-from agents.precision import autocast
-from bluke_env import Agent, BatchGame, Rules, Turn
+from agents.config import TrainConfig
+from agents.equivalents import Equivalents
+from agents.hindsight import card_values
+from agents.network import Network
+from agents.precision import autocast, rounded_up
+from agents.sampling import draw, epsilon_greedy
+from agents.schedules import Schedules
+from bluke_env import Agent, BatchGame, Rules, Turn, bots
 from bluke_env.batch import derive_seed
 from bluke_env.cards import NUM_CARDS
 
-NETWORK, BOT = 0, 1
+NETWORK, BOT, PAST = 0, 1, 2
 
 
 @dataclass
@@ -23,32 +29,42 @@ class Decisions:
     """Decisions of the network's seats, one row each, in no particular order.
 
     Attributes:
-        observations: int8 [n, size], canonical suits.
+        observations: int8 [n, size].
+        states: int8 [n, state size] where the critic sees all hands, else [n, 0].
         masks: int8 [n, actions].
         actions: int64 [n], in the same suits.
-        log_probs: float32 [n], of the actions when they were chosen.
-        advantages: float32 [n], in standard deviations; 0 for bids, which do not learn from them.
+        log_probs: float32, when the action was chosen, [n, 1] of it alone, or [n, k] of all that have a logit.
+        advantages: float32 [n]; 0 where nothing is learned from them.
+        guides: float32 [n, k], what cards make in hindsight, where the loss looks at it, else [n, 0].
+        returns: float32 [n], what the critic of points, or the action's value, is to predict.
         tricks: int64 [n], tricks that the seat ended the hand with.
         is_bid: bool [n].
     """
 
     observations: torch.Tensor
+    states: torch.Tensor
     masks: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
     advantages: torch.Tensor
+    guides: torch.Tensor
+    returns: torch.Tensor
     tricks: torch.Tensor
     is_bid: torch.Tensor
 
     def __len__(self) -> int:
         return len(self.actions)
 
+    def taken(self, rows: torch.Tensor, device: torch.device) -> Decisions:
+        """Returns some rows, int64 [m], on a device."""
+        names = [field.name for field in fields(Decisions)]
+        return Decisions(*(getattr(self, name).index_select(0, rows).to(device) for name in names))
+
     @staticmethod
     def concatenate(parts: Sequence[Decisions]) -> Decisions:
         """Returns all rows of several sets."""
-        return Decisions(
-            *(torch.cat(columns) for columns in zip(*(vars(part).values() for part in parts), strict=True))
-        )
+        names = [field.name for field in fields(Decisions)]
+        return Decisions(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass
@@ -56,142 +72,178 @@ class HandStatistics:
     """What happened in a rollout.
 
     Attributes:
-        size: Cards in a hand.
         points: Mean points per hand of the network's seats.
-        bid: Mean bid of the network's seats.
+        bid: Their mean bid.
         make_rate: Share of their hands in which the bid was made.
-        decisions: Decisions of all seats, forced moves and bots included.
+        decisions: Decisions of all seats, forced moves and those of others included.
+        network_seconds: Time that the network took.
     """
 
-    size: int
     points: float
     bid: float
     make_rate: float
     decisions: int
+    network_seconds: float
 
 
 class Rollout:
-    """Plays hands of one size with a network and, in the other seats, a bot.
+    """Plays hands of one size at one table.
 
     Args:
-        rules: The match whose hands are played; its layout is used for all sizes.
+        config: Settings of the run.
+        place: Which of its tables.
         size: Cards in a hand.
-        num_hands: Hands played at once.
-        seed: Seed of the run.
-        bot: Who takes the seats that are not the network's.
-        learner_seats: "self-play": the network's are all seats of most tables; "one": one seat of every table.
-        bot_share: Share of the tables of self-play at which from one seat to all but one are the bot's.
+        network: Plays, and its layout is used for all sizes.
+        bot: Who takes the seats that are a bot's.
     """
 
-    def __init__(
-        self, rules: Rules, size: int, num_hands: int, seed: int, bot: Agent, learner_seats: str, bot_share: float
-    ) -> None:
-        self.size, self.bot, self.learner_seats, self.bot_share = size, bot, learner_seats, bot_share
-        self._seed = derive_seed(seed, seeds.DEALS, size)
-        self._batch = BatchGame.hands_of(rules, size, num_hands, self._seed, autoreset=False, suit_order="canonical")
+    def __init__(self, config: TrainConfig, place: int, size: int, network: Network, bot: Agent) -> None:
+        self.config, self.size, self.network, self.bot = config, size, network, bot
+        rules = config.tables[place]
+        self._seed = derive_seed(config.seed, seeds.DEALS, rules.num_players, size)
+        self._batch = BatchGame.hands_of(
+            rules, size, config.hands_per_size // config.shards, self._seed, autoreset=False,
+            suit_order=config.suit_order, layout=network.layout,
+        )  # fmt: skip
+        self._equivalents = Equivalents(network.layout)
+        self._teacher = bots.make(config.imitate)
+        self._network_seconds = 0.0
 
     def play(
-        self,
-        network: Network,
-        iteration: int,
-        temperature: float,
-        gae_lambda: float,
-        precision: str,
-    ) -> tuple[Decisions, HandStatistics]:
-        """Plays the hands of an iteration; every iteration has deals of its own."""
-        batch, n = self._batch, self._batch.num_games
-        batch.reset(self._seed, numbers=np.arange(n, dtype=np.uint64) + np.uint64(iteration * n))
-        rng = np.random.Generator(np.random.PCG64([self._seed, iteration]))
-        self.bot.reset(n, derive_seed(self._seed, iteration))
-        players = _seating(rng, n, batch.rules.num_players, self.learner_seats, self.bot_share)
-        uniforms = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
-        steps: list[_Step] = []
-        tables = np.arange(n)
-        with torch.inference_mode():
-            while not batch.is_over[0]:
-                actions = batch.masks.argmax(1)  # what is left for forced moves
-                choice = batch.masks.sum(1, dtype=np.int32) > 1
-                bots = players[tables, batch.seats] == BOT
-                rows = np.flatnonzero(choice & ~bots)
-                if len(rows):
-                    step = self._choose(network, rows, temperature, uniforms, precision)
-                    actions[rows] = step.actions
-                    steps.append(step)
-                rows = np.flatnonzero(choice & bots)
-                if len(rows):
-                    actions[rows] = self._bot_actions(rows)
-                batch.step(actions)
-        return self._learnt(network, steps, gae_lambda), self._statistics(players)
+        self, iteration: int, shard: int, precision: str, past: Network | None
+    ) -> tuple[list[Decisions], HandStatistics]:
+        """Plays a shard of the hands of an iteration; every iteration and shard has deals of its own.
 
-    def _bot_actions(self, rows: np.ndarray) -> np.ndarray:
-        """Returns what the bot does in some of the games."""
+        Args:
+            iteration: Which one.
+            shard: Which part of its hands.
+            precision: Of the network.
+            past: An earlier network for the seats that are its own; without one they are the network's.
+
+        Returns:
+            The network's decisions in several sets, and what happened.
+        """
+        config, batch, n = self.config, self._batch, self._batch.num_games
+        first = iteration * config.hands_per_size + shard * n
+        batch.reset(self._seed, numbers=np.arange(first, first + n, dtype=np.uint64))
+        rng = np.random.Generator(np.random.PCG64([self._seed, iteration, shard]))
+        for bot in (self.bot, self._teacher):
+            bot.reset(n, derive_seed(self._seed, iteration, shard))
+        players = _seating(rng, n, batch.rules.num_players, config)
+        networks = {NETWORK: self.network} if past is None else {NETWORK: self.network, PAST: past}
+        if past is None:
+            players[players == PAST] = NETWORK
+        self._network_seconds, tables, steps = 0.0, np.arange(n), []
+        schedules = Schedules.at(config, iteration)
+        teaching = iteration < config.imitation_iterations
+        with torch.inference_mode(), autocast(self.network.device, precision):
+            while not batch.is_over[0]:
+                masks = self._equivalents.without(batch.observations, batch.masks)
+                actions = masks.argmax(1)  # what is left for forced moves
+                choice = masks.sum(1, dtype=np.int32) > 1
+                to_act = players[tables, batch.seats]
+                for player, network in networks.items():
+                    rows = np.flatnonzero(choice & (to_act == player))
+                    if len(rows):
+                        step = self._choose(network, rows, masks, schedules, rng)
+                        if teaching:
+                            step.actions = torch.from_numpy(self._taught(rows, masks))
+                        actions[rows] = step.actions
+                        if player == NETWORK:
+                            steps.append(step)
+                rows = np.flatnonzero(choice & (to_act == BOT))
+                if len(rows):
+                    actions[rows] = self._actions(self.bot, rows)
+                batch.step(actions)
+        return self._learnt(steps), self._statistics(players)
+
+    def _actions(self, bot: Agent, rows: np.ndarray) -> np.ndarray:
+        """Returns what a bot does in some of the games."""
         turn = Turn(self._batch.rules, self._batch.views(rows), self._batch.seats[rows], rows)
-        return self._batch.relabel_actions(self.bot.act(turn), rows)
+        return self._batch.relabel_actions(bot.act(turn), rows)
+
+    def _taught(self, rows: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """Returns what the bot to be imitated does in some of the games, the lowest of equivalent cards."""
+        actions = self._actions(self._teacher, rows)
+        while (left_out := masks[rows, actions] == 0).any():
+            actions[left_out] -= 1
+        return actions
 
     def _choose(
         self,
         network: Network,
         rows: np.ndarray,
-        temperature: float,
-        uniforms: torch.Generator,
-        precision: str,
+        all_masks: np.ndarray,
+        schedules: Schedules,
+        rng: np.random.Generator,
     ) -> _Step:
-        """Lets the network decide in some of the games."""
-        device = network.scale.device
-        observations = torch.from_numpy(self._batch.observations[rows])
-        masks = torch.from_numpy(self._batch.masks[rows])
-        seen, legal = observations.to(device), masks.to(device)
+        """Lets a network decide in some of the games."""
+        device, batch, n = network.device, self._batch, len(rows)
+        padded = np.resize(rows, rounded_up(n))
+        observations = torch.from_numpy(batch.observations.take(padded, 0))
+        masks = torch.from_numpy(all_masks.take(padded, 0))
+        width = network.layout.state_size if network.heads.critic_sizes else 0
+        states = torch.from_numpy(batch.states().take(padded, 0) if width else np.zeros((len(padded), 0), np.int8))
         is_bid = bool(masks[0, NUM_CARDS:].any())
-        values = torch.zeros(len(rows))
-        with autocast(device, precision):
-            features = network.features(seen)
-            if is_bid:
-                points = network.bid_values(network.bid_trick_logits(features, seen))
-                log_probs = masked_bid_logits(points, legal, temperature)
-            else:
-                log_probs = network.card_logits(features, legal)
-                values = network.values(network.trick_logits(features, seen), network.own_bids(seen)).cpu()
-        log_probs = log_probs.cpu()
-        actions = sample(log_probs, torch.rand(log_probs.shape, generator=uniforms))
-        chosen = log_probs.gather(1, actions[:, None])[:, 0]
-        if is_bid:
-            actions += NUM_CARDS
+        by_tricks = is_bid and network.heads.bids == "tricks"
+        by_gradient = not by_tricks and self.config.algorithm == "ppo"
+        started = time.perf_counter()
+        seen, legal = observations.to(device), masks.to(device)
+        features = network.features(seen)
+        values = torch.zeros(len(padded))
+        if by_tricks:
+            log_probs = network.bid_log_probs(features, seen, legal, schedules.temperature)
+        elif not by_gradient:
+            log_probs = epsilon_greedy(network.action_log_probs(features, legal), schedules.exploration)
+        else:
+            log_probs = network.action_log_probs(features, legal)
+            values = network.values(network.critic_features(features, states.to(device) if width else None), seen)
+        log_probs, values = log_probs[:n].cpu(), values[:n].cpu()
+        self._network_seconds += time.perf_counter() - started
+        actions, chosen = np.empty(n, np.int64), np.empty(n, np.float32)
+        draw(log_probs.numpy(), rng.random(n), actions, chosen)
+        actions += NUM_CARDS if by_tricks else 0
+        kept = torch.from_numpy(chosen)[:, None] if self.config.kl == 0 else _widened(log_probs, network, by_tricks)
         return _Step(
             rows,
-            self._batch.seats[rows].astype(np.int64),
-            observations,
-            masks,
-            actions,
-            chosen,
+            batch.seats.take(rows).astype(np.int64),
+            observations[:n],
+            states[:n],
+            masks[:n],
+            torch.from_numpy(actions),
+            kept,
             values,
             is_bid,
+            by_gradient,
+            self._guides(rows, all_masks, is_bid, schedules),
         )
 
-    def _learnt(self, network: Network, steps: list[_Step], gae_lambda: float) -> Decisions:
+    def _guides(self, rows: np.ndarray, masks: np.ndarray, is_bid: bool, schedules: Schedules) -> torch.Tensor:
+        """Returns what the cards of decisions make in hindsight; nothing is known of bids."""
+        guided = schedules.guide > 0 and self.config.algorithm == "ppo"
+        width = self.network.actions.out_features if guided else 0
+        if is_bid or not width:
+            return torch.zeros(len(rows), width)
+        return torch.from_numpy(card_values(self._batch, rows, masks, width))
+
+    def _learnt(self, steps: list[_Step]) -> list[Decisions]:
         """Works out advantages (Schulman et al. 2016) backwards over each seat's own decisions in a hand."""
-        games = self._batch.records
-        points = torch.from_numpy(games["last_points"].astype(np.float32))
+        games, gae_lambda = self._batch.records, self.config.gae_lambda
+        rewards = torch.from_numpy(_rewards(games["last_points"], self._batch.rules, self.config.reward))
         tricks = torch.from_numpy(games["last_tricks"].astype(np.int64))
-        next_values, carried = points.clone(), torch.zeros_like(points)
-        advantages = []
+        next_values, carried = rewards.clone(), torch.zeros_like(rewards)
+        decisions = []
         for step in reversed(steps):
             at = torch.from_numpy(step.rows), torch.from_numpy(step.seats)
-            if step.is_bid:
-                advantages.append(torch.zeros(len(step.rows)))
-                continue
-            carried[at] = next_values[at] - step.values + gae_lambda * carried[at]
-            next_values[at] = step.values
-            advantages.append(carried[at])
-        is_bid = torch.cat([torch.full((len(step.rows),), step.is_bid) for step in steps])
-        return Decisions(
-            observations=torch.cat([step.observations for step in steps]),
-            masks=torch.cat([step.masks for step in steps]),
-            actions=torch.cat([step.actions for step in steps]),
-            log_probs=torch.cat([step.log_probs for step in steps]),
-            advantages=_standardised(torch.cat(advantages[::-1]), ~is_bid),
-            tricks=torch.cat([tricks[step.rows, step.seats] for step in steps]),
-            is_bid=is_bid,
-        )
+            advantages = torch.zeros(len(step.rows))
+            if step.by_gradient:
+                carried[at] = next_values[at] - step.values + gae_lambda * carried[at]
+                next_values[at] = step.values
+                advantages = carried[at]
+            learnt = advantages, step.guides, rewards[at], tricks[at], torch.full((len(step.rows),), step.is_bid)
+            seen = step.observations, step.states, step.masks, step.actions, step.log_probs
+            decisions.append(Decisions(*seen, *learnt))
+        return decisions
 
     def _statistics(self, players: np.ndarray) -> HandStatistics:
         games, seats = self._batch.records, players.shape[1]
@@ -199,7 +251,9 @@ class Rollout:
         points, bids = games["last_points"][:, :seats][own], games["last_bids"][:, :seats][own]
         made = games["last_tricks"][:, :seats][own] >= bids
         decisions = players.size * (self.size + 1)
-        return HandStatistics(self.size, float(points.mean()), float(bids.mean()), float(made.mean()), decisions)
+        return HandStatistics(
+            float(points.mean()), float(bids.mean()), float(made.mean()), decisions, self._network_seconds
+        )
 
 
 @dataclass
@@ -209,26 +263,41 @@ class _Step:
     rows: np.ndarray
     seats: np.ndarray
     observations: torch.Tensor
+    states: torch.Tensor
     masks: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
     values: torch.Tensor
     is_bid: bool
+    by_gradient: bool
+    guides: torch.Tensor
 
 
-def _seating(rng: np.random.Generator, num_games: int, seats: int, learner_seats: str, bot_share: float) -> np.ndarray:
-    """Says for every game and seat whether the network or the bot sits there, int8 [games, seats]."""
-    if learner_seats == "one":
-        bots = np.full(num_games, seats - 1)
+def _widened(log_probs: torch.Tensor, network: Network, by_tricks: bool) -> torch.Tensor:
+    """Returns log-probabilities in the columns of the policy's own; bids that are no policy's have none there."""
+    return log_probs if not by_tricks else log_probs.new_zeros((len(log_probs), network.actions.out_features))
+
+
+def _rewards(points: np.ndarray, rules: Rules, reward: str) -> np.ndarray:
+    """Returns what a hand's points are worth to each seat, float32 [games, seats of the record]."""
+    points = points.astype(np.float32)
+    if reward == "points":
+        return points
+    sides = np.array(rules.sides)
+    of_side = points[:, sides[:, 0]]
+    others = (of_side.sum(1, keepdims=True) - of_side) / (len(sides) - 1)
+    margins = np.zeros_like(points)
+    margins[:, sides] = (of_side - others)[:, :, None]
+    return margins
+
+
+def _seating(rng: np.random.Generator, num_games: int, seats: int, config: TrainConfig) -> np.ndarray:
+    """Says who sits where, int8 [games, seats]: one other player at a table, for the whole hand."""
+    if config.learner_seats == "one":
+        count, who = np.full(num_games, seats - 1), np.full(num_games, BOT)
     else:
-        bots = np.where(rng.random(num_games) < bot_share, rng.integers(1, seats, num_games), 0)
+        lot = rng.random(num_games)
+        who = np.where(lot < config.bot_share, BOT, PAST)
+        count = np.where(lot < config.bot_share + config.past_share, rng.integers(1, seats, num_games), 0)
     places = rng.permuted(np.tile(np.arange(seats), (num_games, 1)), axis=1)
-    return np.where(places < bots[:, None], BOT, NETWORK).astype(np.int8)
-
-
-def _standardised(values: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Returns the values of some rows less their mean, over their standard deviation; the others stay."""
-    if rows.sum() > 1:
-        values[rows] -= values[rows].mean()
-        values[rows] /= values[rows].std() + 1e-6
-    return values
+    return np.where(places < count[:, None], who[:, None], NETWORK).astype(np.int8)

@@ -7,3 +7,4 @@ others (`bluke_env.evaluation.seeds`), so it never meets a deal that training sa
 DEALS = 1
 SIZES = 2
 MINIBATCHES = 3
+PAST = 4

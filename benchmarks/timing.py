@@ -6,7 +6,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bluke_env.evaluation.report import cpu_name
 
-PACKAGES = ("numpy", "numba", "torch", "pettingzoo", "open_spiel")
+PACKAGES = ("numpy", "numba", "torch", "pettingzoo", "open_spiel", "sb3_contrib")
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,15 @@ def _three_digits(value: float) -> str:
     return f"{rounded:g}"
 
 
-def write_json(path: Path, rates: Sequence[Rate], ratios: Sequence[Ratio] = (), threads: int = 1) -> None:
-    """Writes the machine, the rates and the ratios as one JSON object."""
+def write_json(
+    path: Path, rates: Sequence[Rate], ratios: Sequence[Ratio] = (), threads: int = 1, more: Mapping[str, Any] = {}
+) -> None:
+    """Writes the machine, the rates and the ratios as one JSON object, and more facts under names of their own."""
     report: dict[str, Any] = {
         "machine": machine(threads),
         "rates": [asdict(rate) for rate in rates],
         "ratios": [asdict(item) for item in ratios],
+        **more,
     }
     path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 

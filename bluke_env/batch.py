@@ -257,6 +257,13 @@ class BatchGame:
         records.flags.writeable = False
         return records
 
+    @property
+    def suit_orders(self) -> np.ndarray:
+        """How the suits are labelled for the seat to act (see `bluke_env.engine.suits`), int16 [n], to be read only."""
+        orders = self._slots["order"]
+        orders.flags.writeable = False
+        return orders
+
     def game(self, index: int) -> Game:
         """Returns a copy of one game."""
         index = checked_index("the game's index", index, self.num_games)

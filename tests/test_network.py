@@ -9,9 +9,11 @@ import torch
 from referee import hand_points
 from tables import ALL_SEATS, deal_of, rules_for
 
-from agents.network import Network, masked_bid_logits, sample, score_table
+from agents.equivalents import Equivalents
+from agents.network import Heads, Network, log_softmax, score_table
 from agents.player import NetworkAgent
 from agents.precision import autocast
+from agents.sampling import draw
 from bluke_env import BatchGame, Game, Rules, Turn
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.batch import views_all
@@ -30,14 +32,14 @@ def network_of(rules: Rules, seed: int = 0, hidden_sizes: tuple[int, ...] = (16,
     """A network with random weights that are large enough for its choices to vary."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = Network(rules, hidden_sizes)
-        torch.nn.init.normal_(network.cards.weight)
+        network = Network((rules,), Heads(hidden_sizes))
+        torch.nn.init.normal_(network.actions.weight)
         torch.nn.init.normal_(network.bid_correction.weight, std=0.3)
     return network.eval()
 
 
 def agent_of(rules: Rules, seed: int = 0) -> NetworkAgent:
-    return NetworkAgent(network_of(rules, seed), rules, f"network {seed}")
+    return NetworkAgent(network_of(rules, seed), (rules,), f"network {seed}")
 
 
 def turn_of(batch: BatchGame, rows: np.ndarray | None = None) -> Turn:
@@ -100,27 +102,54 @@ def check_distribution(log_probs: torch.Tensor, legal: torch.Tensor, inputs: tor
 @precisions
 def test_illegal_cards_have_probability_zero(precision: str) -> None:
     rng = np.random.default_rng(1)
-    network = Network(RULES, (NUM_CARDS,))
-    torch.nn.init.eye_(network.cards.weight)  # so that the features are the logits
+    network = Network((RULES,), Heads((NUM_CARDS,)))
+    torch.nn.init.eye_(network.actions.weight)  # so that the features are the logits
     for name, features in logits_of(rng, (96, NUM_CARDS)).items():
         masks = masks_of(rng, slice(0, NUM_CARDS))
         with autocast(CPU, precision):
-            log_probs = network.card_logits(features, masks)
+            log_probs = network.action_log_probs(features, masks)
         check_distribution(log_probs, masks[:, :NUM_CARDS] != 0, features)
-        gradient = network.cards.weight.grad
+        gradient = network.actions.weight.grad
         assert gradient is not None, name
         assert torch.isfinite(gradient).all(), name
 
 
 @precisions
 @pytest.mark.parametrize("temperature", [0.05, 1.0, 5.0])
-def test_illegal_bids_have_probability_zero(precision: str, temperature: float) -> None:
-    rng = np.random.default_rng(2)
+def test_illegal_bids_have_probability_zero(
+    precision: str, temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, network = np.random.default_rng(2), network_of(RULES)
+    monkeypatch.setattr(network, "bid_values", lambda features, _: features)  # so that the features are the values
     for values in logits_of(rng, (96, BIDS)).values():
         masks = masks_of(rng, slice(NUM_CARDS, None))
         with autocast(CPU, precision):
-            log_probs = masked_bid_logits(values, masks, temperature)
+            log_probs = network.bid_log_probs(values, torch.empty(0), masks, temperature)
         check_distribution(log_probs, masks[:, NUM_CARDS:] != 0, values)
+
+
+@precisions
+def test_illegal_bids_of_a_policy_have_probability_zero(precision: str) -> None:
+    rng, actions = np.random.default_rng(8), NUM_CARDS + BIDS
+    network = Network((RULES,), Heads((actions,), bids="policy", critic="points"))
+    torch.nn.init.eye_(network.actions.weight)
+    for features in logits_of(rng, (96, actions)).values():
+        masks = masks_of(rng, slice(NUM_CARDS, None))
+        with autocast(CPU, precision):
+            log_probs = network.action_log_probs(features, masks)
+        check_distribution(log_probs, masks != 0, features)
+
+
+def test_log_probabilities_are_those_of_pytorch() -> None:
+    rng = np.random.default_rng(9)
+    for logits in logits_of(rng, (96, BIDS)).values():
+        legal = masks_of(rng, slice(NUM_CARDS, None))[:, NUM_CARDS:] != 0
+        masked = logits.masked_fill(~legal, -torch.inf)
+        torch.testing.assert_close(log_softmax(masked, 1), torch.log_softmax(masked, 1))
+        weights = torch.from_numpy(rng.standard_normal(legal.shape)).float()[legal]
+        (ours,) = torch.autograd.grad((log_softmax(masked, 1)[legal] * weights).sum(), logits, retain_graph=True)
+        (theirs,) = torch.autograd.grad((torch.log_softmax(masked, 1)[legal] * weights).sum(), logits)
+        torch.testing.assert_close(ours, theirs)
 
 
 @precisions
@@ -134,36 +163,81 @@ def test_only_numbers_of_tricks_that_can_still_be_taken_have_a_probability(preci
         possible = torch.from_numpy((tricks >= taken[:, None]) & (tricks <= (taken + held)[:, None]))
         with autocast(CPU, precision), torch.inference_mode():
             features = network.features(seen)
-            after_bids = network.bid_trick_logits(features, seen).exp()
-            ends = network.trick_logits(features, seen).exp()
+            after_bids = network.bid_trick_log_probs(features, seen).exp()
+            ends = network.trick_log_probs(features, seen).exp()
         for probs in (ends, *after_bids.unbind(1)):
             assert (probs[~possible] == 0).all()
             torch.testing.assert_close(probs.sum(1), torch.ones(6))
 
 
+def drawn(log_probs: torch.Tensor, uniforms: np.ndarray) -> np.ndarray:
+    """Draws an outcome for every row and checks what is told about it."""
+    actions, chosen = np.empty(len(log_probs), np.int64), np.empty(len(log_probs), np.float32)
+    draw(log_probs.numpy(), uniforms, actions, chosen)
+    np.testing.assert_array_equal(chosen, log_probs.numpy()[np.arange(len(actions)), actions])
+    return actions
+
+
+ENDS = [0.0, 2.0**-60, 0.5, 1 - 2.0**-24, 1 - 2.0**-53]
+"""Uniform numbers, the least and the greatest possible among them."""
+
+
+def test_the_loss_of_predicted_tricks_is_their_cross_entropy() -> None:
+    """Of those that are possible; also where a network is sure of something else."""
+    network = network_of(RULES)
+    for scale, turn in zip((1.0, 30.0, 1e4), random_turns(Rules(schedule=[8]), 40), strict=False):
+        seen = torch.from_numpy(turn.encode(network.layout, canonical=True).observations)
+        fewest, most = network.possible_tricks(seen).unbind(1)
+        bids = torch.arange(40) % 9
+        for tricks in (fewest, most):
+            logits = scale * network.made_bid_trick_logits(network.features(seen), bids)
+            loss = network.trick_loss(logits, seen, tricks)
+            (gradient,) = torch.autograd.grad(loss, logits, retain_graph=True)
+            places = torch.arange(BIDS)
+            possible = (places >= fewest[:, None]) & (places <= most[:, None])
+            plain = torch.log_softmax(logits.masked_fill(~possible, -torch.inf), 1).gather(1, tricks[:, None])
+            (expected,) = torch.autograd.grad(-plain.sum(), logits)
+            torch.testing.assert_close(loss, -plain.sum(), rtol=1e-4, atol=1e-3)
+            torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+            assert (gradient[~possible] == 0).all()
+
+
+def test_the_tricks_after_a_bid_are_those_after_all_bids() -> None:
+    network = network_of(RULES)
+    turn = next(random_turns(RULES, 32))
+    seen = torch.from_numpy(turn.encode(network.layout, canonical=True).observations)
+    with torch.inference_mode():
+        features = network.features(seen)
+        after_bids = network.bid_trick_log_probs(features, seen)
+        for bid in range(BIDS):
+            after_this = network.made_bid_trick_logits(features, torch.full((32,), bid))
+            torch.testing.assert_close(
+                torch.log_softmax(after_this, 1), after_bids[:, bid]
+            )  # of 13 cards, all possible
+
+
 def test_what_is_drawn_is_legal() -> None:
     rng = np.random.default_rng(3)
-    generator = torch.Generator().manual_seed(3)
     masks = masks_of(rng, slice(0, NUM_CARDS), rows=400)[:, :NUM_CARDS] != 0
     for logits in logits_of(rng, (400, NUM_CARDS)).values():
         log_probs = torch.log_softmax(logits.detach().masked_fill(~masks, -torch.inf), 1)
-        for _ in range(60):
-            drawn = sample(log_probs, torch.rand(log_probs.shape, generator=generator))
-            assert masks[torch.arange(400), drawn].all()
+        for uniforms in (*(np.full(400, end) for end in ENDS), *rng.random((60, 400))):
+            assert masks[torch.arange(400), drawn(log_probs, uniforms)].all()
 
 
-def test_what_is_drawn_is_legal_at_the_ends_of_the_uniform_numbers() -> None:
-    log_probs = torch.tensor([[-torch.inf, -torch.inf, -0.7, -0.7]])
-    for legal in (0.0, 1 - 2.0**-24):
-        for illegal in (0.0, 1 - 2.0**-24):
-            assert int(sample(log_probs, torch.tensor([[illegal, illegal, legal, legal]]))) >= 2
+@pytest.mark.parametrize("end", ENDS)
+def test_what_is_drawn_has_a_probability_at_the_ends_of_the_uniform_numbers(end: float) -> None:
+    """Also where rounded probabilities add up to a little less or more than one."""
+    for less in (0.0, 1e-4, -1e-4):
+        log_probs = torch.tensor([[-torch.inf, -torch.inf, -0.6931472 - less, -0.6931472 - less, -torch.inf]])
+        assert drawn(log_probs, np.array([end])).tolist() == [2 if end < 0.5 * np.exp(-less) else 3]
 
 
 def test_outcomes_are_drawn_as_often_as_their_probability_says() -> None:
     probs = torch.tensor([0.5, 0.0, 0.3, 0.15, 0.05])
     draws = 200_000
-    uniforms = torch.rand((draws, 5), generator=torch.Generator().manual_seed(4))
-    counts = torch.bincount(sample(probs.log().expand(draws, 5), uniforms), minlength=5)
+    uniforms = np.random.default_rng(4).random(draws)
+    counts = torch.bincount(torch.from_numpy(drawn(probs.log().repeat(draws, 1), uniforms)), minlength=5)
     deviation = (draws * probs * (1 - probs)).sqrt()
     assert ((counts - draws * probs).abs() <= 4.5 * deviation).all()
 
@@ -178,25 +252,55 @@ def test_the_score_table_is_that_of_the_rules(rules: Rules) -> None:
     numbers = range(rules.most_cards + 1)
     points = (rules.points_per_trick, rules.points_per_overtrick)
     expected = [[hand_points(bid, tricks, *points) for tricks in numbers] for bid in numbers]
-    assert score_table(rules).tolist() == expected
+    assert score_table(rules.most_cards, rules).tolist() == expected
 
 
-def test_values_are_expected_points() -> None:
+def test_values_are_expected_points(monkeypatch: pytest.MonkeyPatch) -> None:
     network = network_of(RULES)
-    half = torch.full((1, BIDS), -torch.inf)
-    half[0, [2, 4]] = float(np.log(0.5))
-    assert network.values(half, torch.tensor([3])).tolist() == pytest.approx([(-30 + 31) / 2])
-    points = network.bid_values(half[:, None, :].expand(1, BIDS, BIDS))
+    turn = next(turn for turn in random_turns(RULES, 8) if not turn.masks[:, NUM_CARDS:].any())
+    seen = torch.from_numpy(turn.encode(network.layout, canonical=True).observations)
+    bids = network.own_bids(seen)
+    assert bids.tolist() == turn.views["bids"][np.arange(8), turn.seats].tolist()
+    half = torch.full((8, BIDS), -torch.inf)
+    half[:, [2, 4]] = float(np.log(0.5))
+    monkeypatch.setattr(network, "trick_logits", lambda *_: half)
+    expected = [(hand_points(int(bid), 2) + hand_points(int(bid), 4)) / 2 for bid in bids]
+    for with_gradients in (True, False):
+        with torch.set_grad_enabled(with_gradients):
+            assert network.values(torch.empty(0), seen).tolist() == pytest.approx(expected)
+    monkeypatch.setattr(network, "bid_trick_log_probs", lambda *_: half[:1, None, :].expand(1, BIDS, BIDS))
+    points = network.bid_values(torch.empty(0), seen)
     assert points[0, :6].tolist() == pytest.approx([3, 12, 21, 0.5, 0, -50])
 
 
 def test_at_first_every_bid_is_expected_to_take_the_same_tricks() -> None:
-    network = Network(RULES, (16,))
+    network = Network((RULES,), Heads((16,)))
     turn = next(random_turns(RULES, 32))
     seen = torch.from_numpy(turn.encode(network.layout, canonical=True).observations)
-    log_probs = network.bid_trick_logits(network.features(seen), seen)
+    log_probs = network.bid_trick_log_probs(network.features(seen), seen)
     assert (log_probs == log_probs[:, :1]).all()
     assert len(log_probs[:, 0].unique(dim=0)) == 32
+
+
+def test_a_head_gives_the_same_for_a_part_of_the_rows_as_for_all() -> None:
+    """Whatever the rows around it that are worked out with it."""
+    network = network_of(RULES)
+    turn = next(turn for turn in random_turns(RULES, 200) if not turn.masks[:, NUM_CARDS:].any())
+    encoded = turn.encode(network.layout, canonical=True)
+    seen, masks = torch.from_numpy(encoded.observations), torch.from_numpy(encoded.masks)
+    with torch.inference_mode():
+        features = network.features(seen)
+        bids = network.own_bids(seen)
+        for part in (slice(0, 1), slice(63, 65), slice(64, 128), slice(70, 200), slice(199, 200)):
+            for rows, whole in (
+                (network.action_log_probs(features, masks[part], part), network.action_log_probs(features, masks)),
+                (network.trick_logits(features, part), network.trick_logits(features)),
+                (
+                    network.made_bid_trick_logits(features, bids[part], part),
+                    network.made_bid_trick_logits(features, bids),
+                ),
+            ):
+                torch.testing.assert_close(rows, whole[part])
 
 
 # The network as a player.
@@ -214,15 +318,16 @@ def test_a_network_with_random_weights_only_does_what_is_legal(seats: int) -> No
 
 
 def test_it_makes_the_most_probable_play_and_the_bid_worth_most() -> None:
-    agent = NetworkAgent(network_of(RULES), RULES, "network")
+    agent = NetworkAgent(network_of(RULES), (RULES,), "network")
     network, kinds = agent.network, set()
     for turn in random_turns(Rules(schedule=[9, 4]), 8):
         encoded = turn.encode(network.layout, canonical=True)
-        seen, masks = encoded.observations, encoded.masks
+        seen = encoded.observations
+        masks = Equivalents(network.layout).without(seen, encoded.masks)
         with torch.inference_mode():
             features = network.features(torch.from_numpy(seen))
-            cards = network.card_logits(features, torch.from_numpy(masks)).numpy()
-            points = network.bid_values(network.bid_trick_logits(features, torch.from_numpy(seen))).numpy()
+            cards = network.action_log_probs(features, torch.from_numpy(masks)).numpy()
+            points = network.bid_values(features, torch.from_numpy(seen)).numpy()
         is_bid = masks[0, NUM_CARDS:].any()
         values = np.where(masks[:, NUM_CARDS:] == 1, points, -np.inf) if is_bid else cards
         chosen = agent.act(turn)

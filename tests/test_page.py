@@ -122,6 +122,27 @@ def test_gaps_in_curves_and_columns_of_some_rows_only_are_no_problem() -> None:
     assert [row[-1] for row in shown.tables["Where the runs ended"]] == ["entropy", "–", "0.5"]
 
 
+def test_curves_of_live_evaluations_have_a_plot_for_each_opponent_with_bands() -> None:
+    facts = only("learning_curves")
+    for run in facts["learning_curves"]:
+        del run["columns"]["points"]
+        for name in ("over rule", "over runs/<b> 1/checkpoint.pt"):
+            run["columns"] |= {name: [0.5, 1.0, 1.5, 2.0, 2.5], f"{name} half width": [0.2] * 5}
+    facts["learning_curves"][1]["columns"]["over pimc"] = [1.0] * 5
+    shown = Page(render_page(facts))
+    titles = [plot["aria-label"] or "" for plot in shown.all("svg")]
+    assert [title.partition(", of")[0] for title in titles] == [
+        f"Points over {name} by {unit}"
+        for name in ("rule", "runs/<b> 1/checkpoint.pt")
+        for unit in ("decisions", "hours")
+    ]
+    without = copy.deepcopy(facts)
+    for run in without["learning_curves"]:
+        run["columns"] = {name: values for name, values in run["columns"].items() if "half width" not in name}
+    bands = [render_page(each).count("PolyCollection") for each in (facts, without)]
+    assert bands == [8, 0]  # two runs in each plot
+
+
 def test_everything_to_repeat_it_is_there(shown: Page) -> None:
     text = shown.text
     assert "python -m agents.evaluate pimc:worlds=10 --against rule --deals 40" in text

@@ -78,7 +78,7 @@ def test_python(
 # Commands: all of them are run, made short by more options, except those that a rule below says are not.
 
 SHORT_RUN = ["--iterations", "2", "--sizes_per_iteration", "2", "--hands_per_size", "8", "--hidden_sizes", "[8]"]
-SHORT_EVALUATION = ["--evaluate_deals", "3", "--evaluate_against", "[random]", "--device", "cpu", "--threads", "1"]
+SHORT_EVALUATION = ["--evaluate_deals", "3", "--evaluate_against", "[random]", "--device", "cpu"]
 QUICK_RATES = ["--seconds", "0.05", "--repeats", "1"]
 
 
@@ -106,6 +106,8 @@ def shortened(command: str) -> list[str] | None:
             return [*words, "--iterations", "3", *SHORT_EVALUATION]
         case "python", ["train.py", *_]:
             return [*words, *SHORT_RUN, *SHORT_EVALUATION]
+        case "torchrun", ["--nproc-per-node", "2", "train.py", *arguments]:
+            return ["train.py", *arguments, *SHORT_RUN, *SHORT_EVALUATION]  # tests/test_ranks.py runs it with two
         case "torchrun", ["--nproc-per-node", "2", "-m", "agents.evaluate", *_]:
             return None  # tests/test_evaluate_runs.py runs it
         case "python", ["-m", "agents.evaluate", *_] if "--task" in words:

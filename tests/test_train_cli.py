@@ -68,7 +68,7 @@ def test_a_run_writes_a_checkpoint_logs_and_an_evaluation(finished: tuple[str, P
 
 def test_a_run_says_what_it_is_and_how_well_it_plays(finished: tuple[str, Path]) -> None:
     printed, folder = finished
-    assert re.search(r"^[\d,]+ weights, float32 on cpu, 1 thread\(s\); runs/here: ", printed)
+    assert re.search(r"^[\d,]+ weights, float32 on cpu, 1 process\(es\); runs/here: ", printed)
     assert re.search(r"^before training, against random .*: [+-]\d+\.\d\d ± \d+\.\d\d points a hand$", printed, re.M)
     assert re.search(r" 3/3 .* [+-]\d+\.\d points/hand, [\d.]+ k decisions/s", printed)
     average = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))["comparisons"][0]["average"]
@@ -316,7 +316,7 @@ def test_a_signal_stops_the_run_after_saving_it(number: signal.Signals, code: in
 
 def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
     with trainer(tmp_path / "run", **QUICK) as made:
-        made.log.write(made.iterate())
+        made.iterate()
         made.save()
         for arguments in (
             options(**QUICK | {"run_dir": "run"}),
@@ -332,7 +332,7 @@ def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
 def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
     """Within the iteration, and without harm to what was saved before."""
     with trainer(tmp_path / "run", **QUICK) as made:
-        made.log.write(made.iterate())
+        made.iterate()
         made.save()
     files = [tmp_path / "run" / name for name in ("checkpoint.pt", "log.csv")]
     before = [file.read_text(encoding="latin-1").split() for file in files]

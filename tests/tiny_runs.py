@@ -1,17 +1,22 @@
 """Training runs of a moment, for the tests."""
 
+import csv
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
+import agents.learner
 from agents.config import TrainConfig
+from agents.learner import Learner
+from agents.rollout import Decisions
 from train import Trainer
 
 torch.set_num_threads(1)  # several wait for each other wherever something else computes too
@@ -24,10 +29,11 @@ TINY: dict[str, Any] = {
     "hands_per_size": 8,
     "hidden_sizes": (8, 8),
     "epochs": 1,
+    "guide": 0.0,
+    "final_guide": 0.0,
     "minibatch_size": 64,
     "device": "cpu",
     "precision": "float32",
-    "threads": 1,
     "evaluate_against": ("random",),
     "evaluate_deals": 4,
 }
@@ -51,6 +57,13 @@ def options(**changes: Any) -> list[str]:
     return [text for name, value in texts.items() for text in (f"--{name}", str(value))]
 
 
+TIMES = {
+    "seconds", "decisions_per_second", "learned_per_second", "rollout_share", "network_share", "update_share",
+    "evaluation_seconds",
+}  # fmt: skip
+"""Columns of the log that depend on the machine."""
+
+
 @contextmanager
 def trainer(folder: Path, resumed: Any = None, **changes: Any) -> Iterator[Trainer]:
     """A run of the tiny settings, with some changed or added."""
@@ -59,6 +72,63 @@ def trainer(folder: Path, resumed: Any = None, **changes: Any) -> Iterator[Train
         yield made
     finally:
         made.close()
+
+
+def learner(**changes: Any) -> Learner:
+    """A run of the tiny settings without its folder."""
+    return Learner(TrainConfig(**(TINY | changes)))
+
+
+class Learned:
+    """Stands in for the learning step: keeps what it was given, which nothing then changes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        monkeypatch.setattr(agents.learner, "update", self)
+
+    def __call__(self, *arguments: Any) -> dict[str, float]:
+        self.calls.append(arguments)
+        return {}
+
+    @property
+    def decisions(self) -> Decisions:
+        """All decisions of the last iteration."""
+        return Decisions.concatenate(self.calls[-1][3])
+
+    def played(self, made: Learner) -> Decisions:
+        """The decisions of an iteration that changes nothing."""
+        made.iterate()
+        return self.decisions
+
+
+def perturb(made: Learner, amount: float) -> None:
+    """Moves all weights a little."""
+    weights = made.weights.vector.data
+    weights += amount * torch.randn(weights.shape, generator=torch.Generator().manual_seed(1))
+
+
+def run(made: Trainer, iterations: int) -> list[dict[str, float]]:
+    """Goes on as train.py does, up to a number of iterations in all."""
+    rows = []
+    while made.learner.progress.iteration < iterations:
+        rows.append(made.iterate()[0])
+    made.save()
+    return rows
+
+
+def rows_of(folder: Path) -> list[dict[str, str]]:
+    """The log of a run without what depends on the machine."""
+    with (folder / "log.csv").open(newline="") as file:
+        return [{name: text for name, text in row.items() if name not in TIMES} for row in csv.DictReader(file)]
+
+
+def weights_of(module: torch.nn.Module) -> list[torch.Tensor]:
+    """Copies of all weights."""
+    return [weights.detach().clone() for weights in module.state_dict().values()]
+
+
+def same(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def python(

@@ -36,7 +36,8 @@ _STAMP = _source_stamp()
 def kernel(function: Callable) -> Any:
     """Compiles a function on its first call, without the interpreter lock, and caches it on disk."""
     dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    dispatcher._cache._cache_file._source_stamp = _STAMP
+    own = Path(function.__code__.co_filename).read_bytes()  # may be a file outside the package
+    dispatcher._cache._cache_file._source_stamp = _STAMP + hashlib.blake2b(own, digest_size=16).hexdigest()
     return dispatcher
 
 

@@ -168,16 +168,21 @@ def _play(
 
 
 def check_fits(rules: Rules, name: str, agent: Agent) -> None:
-    """Checks that an agent that was made for certain rules, which its attribute `rules` tells, can play by others.
+    """Checks that an agent that was made for certain rules can play by others.
+
+    Its attribute `tables` tells those rules, one for each number of players, or for a single one `rules`.
 
     Raises:
         ValueError: It cannot.
     """
-    own: Rules | None = getattr(agent, "rules", None)
-    if own is None:
+    tables: Sequence[Rules | None] = getattr(agent, "tables", None) or [getattr(agent, "rules", None)]
+    made_for = {table.num_players: table for table in tables if table is not None}
+    if not made_for:
         return
-    if own.num_players != rules.num_players:
-        raise ValueError(f"{name} plays at tables of {own.num_players} players, but this table has {rules.num_players}")
+    if rules.num_players not in made_for:
+        seats = " or ".join(map(str, made_for))
+        raise ValueError(f"{name} plays at tables of {seats} players, but this table has {rules.num_players}")
+    own = made_for[rules.num_players]
     if own.teams != rules.teams:
         games = {True: "Back Alley", False: "Bluke"}
         raise ValueError(f"{name} plays {games[own.teams]}, but this table plays {games[rules.teams]}")

@@ -22,6 +22,9 @@ from bluke_env.evaluation.page_text import (
     words,
 )
 
+_REACH = " half width"
+"""What the name of the column with the half of a figure's interval ends in."""
+
 
 def overview(facts: Facts) -> Facts | None:
     """Returns the averages of all comparisons, as columns and as forest plots."""
@@ -86,23 +89,32 @@ def tournament(facts: Facts) -> Facts | None:
 
 
 def curves(facts: Facts) -> Facts | None:
-    """Returns a plot of the points over each measure of effort, and where each run ended."""
+    """Returns a plot of each figure that all runs have over each measure of effort, and where each run ended."""
     runs = facts.get("learning_curves")
     if not runs:
         return None
-    figures = []
-    for effort, unit, scale in (("decisions", "decisions", 1), ("seconds", "hours", 3600)):
-        lines = [
-            plots.Curve([value / scale for value in run["columns"][effort]], run["columns"]["points"])
-            for run in runs
-            if {effort, "points"} <= run["columns"].keys()
-        ]
-        if len(lines) == len(runs):
-            alt = f"Points over {unit} of {len(runs)} runs; the table tells where each ended"
-            svg = plots.curves(f"curves-{effort}", alt, lines, x_label=unit, y_label="points")
-            figures.append({"svg": svg, "caption": f"Points over {unit}"})
     names = list(dict.fromkeys(name for run in runs for name in run["columns"]))
+    shared = [name for name in names if all(name in run["columns"] for run in runs)]
+    leads = [name for name in shared if name == "points" or (name.startswith("over ") and not name.endswith(_REACH))]
+    figures = [
+        _curves(f"curves-{effort[0]}-{number}", runs, lead, *effort)
+        for number, lead in enumerate(leads)
+        for effort in (("decisions", "decisions", 1), ("seconds", "hours", 3600))
+        if effort[0] in shared
+    ]
     return {"figures": figures, "names": names}
+
+
+def _curves(key: str, runs: Sequence[Facts], lead: str, effort: str, unit: str, scale: float) -> Facts:
+    """Returns the plot of one figure over one measure of effort, a line for each run."""
+    columns = [run["columns"] for run in runs]
+    lines = [
+        plots.Curve([value / scale for value in run[effort]], run[lead], run.get(lead + _REACH)) for run in columns
+    ]
+    what = "Points" if lead == "points" else f"Points {lead}"
+    alt = f"{what} by {unit}, of {len(runs)} runs; the table tells where each ended"
+    svg = plots.curves(key, alt, lines, x_label=unit, y_label="points")
+    return {"svg": svg, "caption": f"{what} by {unit}"}
 
 
 def _comparison(facts: Facts, comparison: Facts, key: str) -> Facts:

@@ -61,10 +61,11 @@ class Interval(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line through points, with a gap where y is None."""
+    """A line through points, with a gap where y is None, and around it the band of y ± `reach` if there is one."""
 
     x: Sequence[float]
     y: Sequence[float | None]
+    reach: Sequence[float] | None = None
 
 
 def forest(key: str, alt: str, rows: Sequence[Interval], *, label: str, reference: float | None) -> str:
@@ -160,13 +161,13 @@ def curves(key: str, alt: str, lines: Sequence[Curve], *, x_label: str, y_label:
 
         styles = {"solid": "-", "dashed": (0, (5, 2)), "dotted": (0, (1, 1.5))}
         for number, line in enumerate(lines):
-            axes.plot(
-                line.x,
-                [math.nan if value is None else value for value in line.y],
-                color=_COLOURS[f"series{number % NUM_SERIES}"],
-                linestyle=styles[dash(number)],
-                linewidth=1.6,
-            )
+            colour = _COLOURS[f"series{number % NUM_SERIES}"]
+            y = [math.nan if value is None else value for value in line.y]
+            axes.plot(line.x, y, color=colour, linestyle=styles[dash(number)], linewidth=1.6)
+            if line.reach is not None:
+                pairs = list(zip(y, line.reach, strict=True))
+                low, high = [mean - reach for mean, reach in pairs], [mean + reach for mean, reach in pairs]
+                axes.fill_between(line.x, low, high, color=colour, alpha=0.18, linewidth=0)
         if axes.get_xlim()[1] >= 1000:
             axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set(xlabel=x_label, ylabel=y_label)
