@@ -36,7 +36,7 @@ class NetworkAgent:
         suit_order: str = "canonical",
     ) -> None:
         self.network, self.tables, self.name, self.sha256 = network, tables, name, sha256
-        self._canonical = suit_order == "canonical"
+        self.suit_order = suit_order
 
     @property
     def rules(self) -> Rules:
@@ -72,7 +72,7 @@ class NetworkAgent:
         needed = ObservationLayout.of(turn.rules).score_unit
         if needed > layout.score_unit:  # the network looks at no scores, so their unit may be any
             layout = replace(layout, score_unit=needed)
-        encoded = turn.encode(layout, canonical=self._canonical)
+        encoded = turn.encode(layout, canonical=self.suit_order == "canonical")
         if not encoded.masks.any(1).all():
             row = int(encoded.masks.any(1).argmin())
             raise ValueError(f"row {row} of the turn has no legal action: leave out games that are over")

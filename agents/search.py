@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import agents
+from agents.equivalents import Equivalents
 from agents.options import NET_SEARCH
 from agents.player import ROWS, NetworkAgent, padded
 from agents.search_kernels import (
@@ -72,13 +73,15 @@ class NetSearchAgent:
         rules: Those of the network, as the other attributes.
 
     Raises:
-        ValueError: `worlds` is out of range.
+        ValueError: `worlds` is out of range, or the network was trained with fixed suits.
     """
 
     version = 1
 
     def __init__(self, agent: NetworkAgent, worlds: int = DEFAULT_WORLDS) -> None:
         self._worlds = checked_integer("worlds", worlds, 0, MOST_WORK)
+        if agent.suit_order != "canonical":
+            raise ValueError(f"{agent.name} was trained with fixed suits, but searches look at canonical ones")
         self._agent, self._network = agent, agent.network
         self.name = f"{NET_SEARCH}:{agent.name},worlds={worlds}"
         self.tables, self.sha256 = agent.tables, agent.sha256
@@ -181,8 +184,12 @@ class NetSearchAgent:
         return replace(layout, score_unit=max(layout.score_unit, ObservationLayout.of(rules).score_unit))
 
     def _log_probs(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Returns the network's log-probabilities of all actions, float32 [n, actions]; as many rows in every call."""
-        network, out = self._network, np.full(masks.shape, -np.inf, np.float32)
+        """Returns the network's log-probabilities of all actions, float32 [n, actions]; as many rows in every call.
+
+        A card that is left out as equivalent to another has that one's.
+        """
+        network, out, all_masks = self._network, np.full(masks.shape, -np.inf, np.float32), masks
+        masks = Equivalents(network.layout).without(observations, masks)
         for start in range(0, len(out), ROWS):
             part = out[start : start + ROWS]
             seen = padded(observations[start : start + ROWS]).to(network.device)
@@ -195,7 +202,18 @@ class NetSearchAgent:
                 bids = network.bid_log_probs(features, seen, legal, _TEMPERATURE)[: len(part)].cpu().numpy()
                 part[bidding] = -np.inf
                 part[bidding, NUM_CARDS : NUM_CARDS + bids.shape[1]] = bids[bidding]
+        _share(out, all_masks, masks)
         return out
+
+
+def _share(log_probs: np.ndarray, masks: np.ndarray, left: np.ndarray) -> None:
+    """Gives every legal card that was left out what the next lower one has that was not, in place."""
+    stand_ins = np.empty(len(log_probs), np.float32)
+    for card in range(NUM_CARDS):
+        kept = left[:, card] != 0
+        stand_ins[kept] = log_probs[kept, card]
+        shared = (masks[:, card] != 0) & ~kept
+        log_probs[shared, card] = stand_ins[shared]
 
 
 def load_search(spec: str) -> NetSearchAgent:

@@ -11,6 +11,7 @@ from test_search_blind import seen_in, states
 from variants import VARIANTS
 from worlds import agreeing
 
+from agents.equivalents import Equivalents
 from agents.network import Heads, Network
 from agents.options import load_player
 from agents.player import NetworkAgent
@@ -45,6 +46,13 @@ def network_agent(rules: Rules, seed: int = 0) -> NetworkAgent:
         if not rules.teams:
             torch.nn.init.normal_(network.bid_correction.weight, std=0.3)
     return NetworkAgent(network.eval(), (rules,), f"network {seed}")
+
+
+def test_a_network_that_learned_with_fixed_suits_is_refused() -> None:
+    agent = network_agent(Rules())
+    fixed = NetworkAgent(agent.network, agent.tables, "fixed", suit_order="fixed")
+    with pytest.raises(ValueError, match=r"^fixed was trained with fixed suits, but searches look at canonical ones$"):
+        NetSearchAgent(fixed)
 
 
 def search_of(rules: Rules, worlds: int = 6) -> NetSearchAgent:
@@ -147,7 +155,10 @@ def log_chances(agent: NetworkAgent, game: Game, own: int, world: np.ndarray) ->
                 for label in np.flatnonzero(encoded.masks[0])
                 if turn.real_actions(np.array([label]), encoded)[0] == action
             )
-            seen, mask = torch.from_numpy(encoded.observations), torch.from_numpy(encoded.masks)
+            left = Equivalents(network.layout).without(encoded.observations, encoded.masks)
+            while not left[0, label]:  # the network chooses among cards that differ
+                label -= 1
+            seen, mask = torch.from_numpy(encoded.observations), torch.from_numpy(left)
             with torch.inference_mode():
                 features = network.features(seen)
                 if label < NUM_CARDS:
