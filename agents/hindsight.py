@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bluke_env import BatchGame
-from bluke_env.bots.rule_kernels import choose_card, hidden_cards
+from bluke_env.bots.rule_kernels import hidden_cards, play_out
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.jit import kernel
 from bluke_env.engine.play import put_card
@@ -47,10 +47,7 @@ def _play_on(rules, games, orders, rows, masks, scratch, values):
                 continue
             scratch[0] = games[row]
             game, card = scratch[0], real_card(np.int64(label), np.int64(orders[row]))
-            over, unseen = put_card(rules[0], game, card), hidden & ~(np.int64(1) << card)
-            while not over:
-                card = choose_card(rules[0], game, seats, unseen)
-                unseen &= ~(np.int64(1) << card)
-                over = put_card(rules[0], game, card)
+            if not put_card(rules[0], game, card):
+                play_out(rules[0], game, seats, hidden & ~(np.int64(1) << card))
             bid, tricks = standing_bid(rules[0], game, seat), standing_tricks(rules[0], game, seat)
             values[index, label] = hand_points(rules[0], np.int64(game.hand_size), bid, tricks)

@@ -204,10 +204,10 @@ class Learner:
             learning = [part for part in group if bids_learn or not part.is_bid[0]]
             values = torch.cat([part.advantages for part in learning] or [torch.zeros(0)])
             if len(values) > 1:
+                mean, scale = values.mean(), 1 / (values.std() + 1e-6)
                 for part in learning:
-                    scale = 1 / (values.std() + 1e-6)
                     guided = part.guides.shape[1] > 0 and not part.is_bid[0]
-                    part.advantages = (part.advantages - values.mean()) * scale * (1 - guide if guided else 1.0)
+                    part.advantages = (part.advantages - mean) * scale * (1 - guide if guided else 1.0)
                     part.guides = part.guides * scale * guide
 
     def _means(self, hands: Sequence[HandStatistics]) -> dict[str, float]:

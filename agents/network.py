@@ -137,8 +137,7 @@ class Network(nn.Module):
             masks: int8 [n, actions].
             part: Which rows of the features these n are, here as elsewhere.
         """
-        logits = self.action_logits(features, part)
-        return torch.log_softmax(logits.masked_fill(masks[:, : logits.shape[1]] == 0, -torch.inf), dim=1)
+        return masked_log_softmax(self.action_logits(features, part), masks)
 
     def trick_logits(self, critic_features: torch.Tensor, part: slice = ALL) -> torch.Tensor:
         """Returns logits of the tricks a seat will end its hand with, possible or not, float32 [n, bids]."""
@@ -240,6 +239,11 @@ class _Hidden(nn.Linear):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         outputs = torch.relu(super().forward(inputs))
         return outputs + inputs if self.in_features == self.out_features else outputs
+
+
+def masked_log_softmax(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
+    """Returns log-probabilities of actions, float32 [n, k], for logits [n, k] and masks [n, k or more]."""
+    return torch.log_softmax(logits.masked_fill(masks[:, : logits.shape[1]] == 0, -torch.inf), dim=1)
 
 
 def log_softmax(logits: torch.Tensor, dim: int) -> torch.Tensor:

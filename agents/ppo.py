@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from agents import fused
-from agents.network import POINTS_UNIT, Network
+from agents.network import POINTS_UNIT, Network, masked_log_softmax
 from agents.rollout import Decisions
 from agents.update import Learning
 
@@ -18,7 +18,8 @@ def losses(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Returns the loss of some decisions and what it is made of; see `agents.update.Algorithm`."""
     config = learning.config
-    sums = _policy_losses(network, features, decisions, part, learning)
+    logits = network.action_logits(features, part)
+    sums = _policy_losses(logits, decisions, part, learning)
     seen = network.critic_features(features, decisions.states if network.heads.critic_sizes else None)
     observations = decisions.observations[part]
     if network.heads.critic == "tricks":
@@ -29,31 +30,25 @@ def losses(
         sums["critic_loss"] = functional.mse_loss(values, decisions.returns[part] / POINTS_UNIT, reduction="sum")
     loss = sums["policy_loss"] + config.critic_weight * sums["critic_loss"]
     if decisions.guides.shape[1] and not learning.imitates:
-        sums["guide_loss"] = _guide_loss(network, features, decisions, part)
+        probs = masked_log_softmax(logits, decisions.masks[part]).exp()
+        sums["guide_loss"] = -(probs * decisions.guides[part]).sum()  # minus what the policy makes in hindsight
         loss = loss + sums["guide_loss"]
     if not learning.imitates:
         loss = loss - learning.schedules.entropy_weight * sums["entropy"] + config.kl * sums["kl"]
     return loss, sums
 
 
-def _guide_loss(network: Network, features: torch.Tensor, decisions: Decisions, part: slice) -> torch.Tensor:
-    """Returns minus what the policy makes in hindsight, summed over decisions."""
-    log_probs = network.action_log_probs(features, decisions.masks[part], part)
-    return -(log_probs.exp() * decisions.guides[part]).sum()
-
-
 def _policy_losses(
-    network: Network, features: torch.Tensor, decisions: Decisions, part: slice, learning: Learning
+    logits: torch.Tensor, decisions: Decisions, part: slice, learning: Learning
 ) -> dict[str, torch.Tensor]:
     """Returns the sums over some decisions that concern the policy."""
     config, masks, actions = learning.config, decisions.masks[part], decisions.actions[part]
     before, advantages = decisions.log_probs[part], decisions.advantages[part]
-    logits, whole = network.action_logits(features, part), before.shape[1] > 1
+    whole = before.shape[1] > 1
     if logits.device.type == "cpu" and not whole and not learning.imitates:
         sums = fused.policy_sums(logits, masks, actions, before[:, 0], advantages, config.clip)
         return dict(zip(("policy_loss", "entropy", "kl", "clipped"), sums.unbind(), strict=True))
-    illegal = masks[:, : logits.shape[1]] == 0
-    log_probs = torch.log_softmax(logits.masked_fill(illegal, -torch.inf), dim=1)
+    illegal, log_probs = masks[:, : logits.shape[1]] == 0, masked_log_softmax(logits, masks)
     chosen = log_probs.gather(1, actions[:, None])[:, 0]
     # An illegal action has probability 0 and log-probability -inf; its term is 0, and so is its gradient.
     finite = log_probs.masked_fill(illegal, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import torch
@@ -57,13 +57,13 @@ class Decisions:
 
     def taken(self, rows: torch.Tensor, device: torch.device) -> Decisions:
         """Returns some rows, int64 [m], on a device."""
-        names = [field.name for field in fields(Decisions)]
+        names = [each.name for each in fields(Decisions)]
         return Decisions(*(getattr(self, name).index_select(0, rows).to(device) for name in names))
 
     @staticmethod
     def concatenate(parts: Sequence[Decisions]) -> Decisions:
         """Returns all rows of several sets."""
-        names = [field.name for field in fields(Decisions)]
+        names = [each.name for each in fields(Decisions)]
         return Decisions(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
@@ -150,6 +150,7 @@ class Rollout:
                             step.actions = torch.from_numpy(self._taught(rows, masks))
                         actions[rows] = step.actions
                         if player == NETWORK:
+                            step.guides = self._guides(step, masks, schedules)
                             steps.append(step)
                 rows = np.flatnonzero(choice & (to_act == BOT))
                 if len(rows):
@@ -215,16 +216,15 @@ class Rollout:
             values,
             is_bid,
             by_gradient,
-            self._guides(rows, all_masks, is_bid, schedules),
         )
 
-    def _guides(self, rows: np.ndarray, masks: np.ndarray, is_bid: bool, schedules: Schedules) -> torch.Tensor:
+    def _guides(self, step: _Step, masks: np.ndarray, schedules: Schedules) -> torch.Tensor:
         """Returns what the cards of decisions make in hindsight; nothing is known of bids."""
         guided = schedules.guide > 0 and self.config.algorithm == "ppo"
         width = self.network.actions.out_features if guided else 0
-        if is_bid or not width:
-            return torch.zeros(len(rows), width)
-        return torch.from_numpy(card_values(self._batch, rows, masks, width))
+        if step.is_bid or not width:
+            return torch.zeros(len(step.rows), width)
+        return torch.from_numpy(card_values(self._batch, step.rows, masks, width))
 
     def _learnt(self, steps: list[_Step]) -> list[Decisions]:
         """Works out advantages (Schulman et al. 2016) backwards over each seat's own decisions in a hand."""
@@ -270,7 +270,7 @@ class _Step:
     values: torch.Tensor
     is_bid: bool
     by_gradient: bool
-    guides: torch.Tensor
+    guides: torch.Tensor = field(init=False)
 
 
 def _widened(log_probs: torch.Tensor, network: Network, by_tricks: bool) -> torch.Tensor:
