@@ -16,6 +16,7 @@ def losses(
     network: Network, features: torch.Tensor, decisions: Decisions, part: slice, learning: Learning
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Returns the squared error of some decisions' values; see `agents.update.Algorithm`."""
-    values = network.action_logits(features, part).gather(1, decisions.actions[part, None])[:, 0]
+    values = network.action_logits(features, decisions.cards[part], part)
+    values = values.gather(1, decisions.actions[part, None])[:, 0]
     loss = functional.mse_loss(values, decisions.returns[part] / POINTS_UNIT, reduction="sum")
     return loss, {"value_loss": loss}

@@ -3,7 +3,8 @@
 Suits come in canonical order (see `bluke_env.engine.suits`). One trunk carries the heads:
 
 - action logits, the policy of cards and, where `Heads.bids` is "policy", of bids; trained by Deep Monte Carlo, they are
-  the expected rewards of these actions in `POINTS_UNIT`;
+  the expected rewards of these actions in `POINTS_UNIT`. To a card's logit its `agents.card_features` are added, by
+  weights that come from the trunk as well: how much each of them counts in the situation at hand;
 - where `Heads.bids` is "tricks", for every bid a distribution of the tricks that its seat will take: one base
   distribution shared by all bids and a correction for each bid that starts at zero, so that a bid never tried is not
   thought bad for it. The expected scores that follow are the bidding policy, a softmax over legal bids;
@@ -21,8 +22,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
-from agents import fused
+from agents import card_features, fused
 from agents.precision import SHAPE, rounded_up
 from agents.sparse import SparseInput
 from bluke_env import ObservationLayout, Rules
@@ -30,6 +32,9 @@ from bluke_env.cards import NUM_CARDS
 
 _MATCH_SLICES = ("scores", "scores_fine", "hands_left")
 """What a network that maximises the points of single hands does not look at."""
+
+_CARD_WEIGHTS = (4.0, -4.0, 0.0, 0.0)
+"""Of the features of cards before training: it begins near the rule bot's cards, but far from sure."""
 
 ALL = slice(None)
 
@@ -97,6 +102,10 @@ class Network(nn.Module):
         nn.init.zeros_(self.actions.bias)
         with torch.no_grad():
             self.actions.weight *= 0.01
+        self.card_weights = nn.Linear(width, len(card_features.CARD_FEATURES))
+        with torch.no_grad():
+            self.card_weights.weight *= 0.1
+            self.card_weights.bias.copy_(torch.tensor(_CARD_WEIGHTS))
         if heads.bids == "tricks":
             self.bid_base = nn.Linear(width, bids)
             self.bid_correction = nn.Linear(width, bids * bids)
@@ -125,19 +134,30 @@ class Network(nn.Module):
         """
         return features if states is None else self.critic_trunk(states)
 
-    def action_logits(self, features: torch.Tensor, part: slice = ALL) -> torch.Tensor:
-        """Returns the logits of actions, legal or not, float32 [n, k]."""
-        return _head(self.actions, features, part)
-
-    def action_log_probs(self, features: torch.Tensor, masks: torch.Tensor, part: slice = ALL) -> torch.Tensor:
-        """Returns log-probabilities of the actions that have a logit, float32 [n, k]; illegal ones are -inf.
+    def action_logits(self, features: torch.Tensor, cards: torch.Tensor, part: slice = ALL) -> torch.Tensor:
+        """Returns the logits of actions, legal or not, float32 [n, k].
 
         Args:
             features: Of all rows.
-            masks: int8 [n, actions].
+            cards: See `agents.card_features`, int8 [n, card_features.WIDTH].
             part: Which rows of the features these n are, here as elsewhere.
         """
-        return masked_log_softmax(self.action_logits(features, part), masks)
+        logits, weights = _head(self.actions, features, part), _head(self.card_weights, features, part)
+        of_cards = (weights[:, :, None] * cards.view(*weights.shape, NUM_CARDS)).sum(1) / card_features.UNIT
+        return logits + functional.pad(of_cards, (0, logits.shape[1] - NUM_CARDS))
+
+    def action_log_probs(
+        self, features: torch.Tensor, cards: torch.Tensor, masks: torch.Tensor, part: slice = ALL
+    ) -> torch.Tensor:
+        """Returns log-probabilities of the actions that have a logit, float32 [n, k]; illegal ones are -inf.
+
+        Args:
+            features: See `action_logits`, as the cards.
+            cards: int8 [n, card_features.WIDTH].
+            masks: int8 [n, actions].
+            part: See `action_logits`.
+        """
+        return masked_log_softmax(self.action_logits(features, cards, part), masks)
 
     def trick_logits(self, critic_features: torch.Tensor, part: slice = ALL) -> torch.Tensor:
         """Returns logits of the tricks a seat will end its hand with, possible or not, float32 [n, bids]."""
@@ -172,7 +192,7 @@ class Network(nn.Module):
         if logits.device.type == "cpu":
             return fused.trick_loss(logits, self.possible_tricks(observations), tricks)
         log_probs = log_softmax(logits.masked_fill(self._impossible(observations), -torch.inf), dim=1)
-        return torch.nn.functional.nll_loss(log_probs, tricks, reduction="sum")
+        return functional.nll_loss(log_probs, tricks, reduction="sum")
 
     def values(self, critic_features: torch.Tensor, observations: torch.Tensor, part: slice = ALL) -> torch.Tensor:
         """Returns the critic's expected reward in points, float32 [n]; a critic of tricks knows it after the bid."""

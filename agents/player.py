@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from agents.card_features import card_features
 from agents.equivalents import Equivalents
 from agents.network import Network
 from bluke_env import ObservationLayout, Rules, Turn
@@ -80,16 +81,17 @@ class NetworkAgent:
         actions = np.empty(len(turn.views), np.int64)
         for start in range(0, len(actions), ROWS):
             part = slice(start, start + ROWS)
-            actions[part] = self._best(encoded.observations[part], masks[part])
+            cards = card_features(turn.rules, turn.views, encoded.orders, np.arange(len(actions))[part])
+            actions[part] = self._best(encoded.observations[part], masks[part], cards)
         return turn.real_actions(actions, encoded)
 
     @torch.inference_mode()
-    def _best(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    def _best(self, observations: np.ndarray, masks: np.ndarray, cards: np.ndarray) -> np.ndarray:
         count, device = len(observations), self.network.device
-        seen, legal = (padded(array).to(device) for array in (observations, masks))
+        seen, legal, shown = (padded(array).to(device) for array in (observations, masks, cards))
         network = self.network
         features = network.features(seen)
-        best = network.action_log_probs(features, legal).argmax(1)
+        best = network.action_log_probs(features, shown, legal).argmax(1)
         bidding = legal[:, NUM_CARDS:].any(1)
         if network.heads.bids == "tricks" and bidding.any():
             bids = network.bid_log_probs(features, seen, legal, 1.0).argmax(1)

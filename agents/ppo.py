@@ -18,7 +18,7 @@ def losses(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Returns the loss of some decisions and what it is made of; see `agents.update.Algorithm`."""
     config = learning.config
-    logits = network.action_logits(features, part)
+    logits = network.action_logits(features, decisions.cards[part], part)
     sums = _policy_losses(logits, decisions, part, learning)
     seen = network.critic_features(features, decisions.states if network.heads.critic_sizes else None)
     observations = decisions.observations[part]

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from agents import seeds
+from agents.card_features import card_features
 from agents.config import TrainConfig
 from agents.equivalents import Equivalents
 from agents.hindsight import card_values
@@ -32,6 +33,7 @@ class Decisions:
         observations: int8 [n, size].
         states: int8 [n, state size] where the critic sees all hands, else [n, 0].
         masks: int8 [n, actions].
+        cards: int8 [n, card_features.WIDTH], see `agents.card_features`.
         actions: int64 [n], in the same suits.
         log_probs: float32, when the action was chosen, [n, 1] of it alone, or [n, k] of all that have a logit.
         advantages: float32 [n]; 0 where nothing is learned from them.
@@ -44,6 +46,7 @@ class Decisions:
     observations: torch.Tensor
     states: torch.Tensor
     masks: torch.Tensor
+    cards: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
     advantages: torch.Tensor
@@ -183,21 +186,22 @@ class Rollout:
         padded = np.resize(rows, rounded_up(n))
         observations = torch.from_numpy(batch.observations.take(padded, 0))
         masks = torch.from_numpy(all_masks.take(padded, 0))
+        cards = torch.from_numpy(card_features(batch.rules, batch.records, batch.suit_orders, padded))
         width = network.layout.state_size if network.heads.critic_sizes else 0
         states = torch.from_numpy(batch.states().take(padded, 0) if width else np.zeros((len(padded), 0), np.int8))
         is_bid = bool(masks[0, NUM_CARDS:].any())
         by_tricks = is_bid and network.heads.bids == "tricks"
         by_gradient = not by_tricks and self.config.algorithm == "ppo"
         started = time.perf_counter()
-        seen, legal = observations.to(device), masks.to(device)
+        seen, legal, shown = observations.to(device), masks.to(device), cards.to(device)
         features = network.features(seen)
         values = torch.zeros(len(padded))
         if by_tricks:
             log_probs = network.bid_log_probs(features, seen, legal, schedules.temperature)
         elif not by_gradient:
-            log_probs = epsilon_greedy(network.action_log_probs(features, legal), schedules.exploration)
+            log_probs = epsilon_greedy(network.action_log_probs(features, shown, legal), schedules.exploration)
         else:
-            log_probs = network.action_log_probs(features, legal)
+            log_probs = network.action_log_probs(features, shown, legal)
             values = network.values(network.critic_features(features, states.to(device) if width else None), seen)
         log_probs, values = log_probs[:n].cpu(), values[:n].cpu()
         self._network_seconds += time.perf_counter() - started
@@ -211,6 +215,7 @@ class Rollout:
             observations[:n],
             states[:n],
             masks[:n],
+            cards[:n],
             torch.from_numpy(actions),
             kept,
             values,
@@ -241,7 +246,7 @@ class Rollout:
                 next_values[at] = step.values
                 advantages = carried[at]
             learnt = advantages, step.guides, rewards[at], tricks[at], torch.full((len(step.rows),), step.is_bid)
-            seen = step.observations, step.states, step.masks, step.actions, step.log_probs
+            seen = step.observations, step.states, step.masks, step.cards, step.actions, step.log_probs
             decisions.append(Decisions(*seen, *learnt))
         return decisions
 
@@ -265,6 +270,7 @@ class _Step:
     observations: torch.Tensor
     states: torch.Tensor
     masks: torch.Tensor
+    cards: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
     values: torch.Tensor

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import agents
+from agents.card_features import WIDTH, card_features
 from agents.equivalents import Equivalents
 from agents.options import NET_SEARCH
 from agents.player import ROWS, NetworkAgent, padded
@@ -116,7 +117,8 @@ class NetSearchAgent:
         """Returns the cards to play where the network would play `actions`."""
         facts, layout = turn.rules.record(), self._layout(turn.rules)
         encoded = turn.encode(layout, canonical=True)
-        log_probs = self._log_probs(encoded.observations, encoded.masks)
+        shown = card_features(turn.rules, turn.views, encoded.orders, np.arange(len(actions)))
+        log_probs = self._log_probs(encoded.observations, encoded.masks, shown)
         others = np.empty(len(actions), np.int64)
         likely_cards(facts, turn.views, encoded.orders, log_probs, np.log(_LEAST), actions, others)
         rows = np.flatnonzero(others)
@@ -139,12 +141,13 @@ class NetSearchAgent:
         decided = (views["bids"] >= 0).sum() + views["num_played"].sum()
         room = int(decided) * self._worlds
         observations, masks = np.empty(room * layout.size, np.int8), np.empty(room * layout.num_actions, np.int8)
+        cards = np.empty((room, WIDTH), np.int8)
         labels, owners = np.empty(room, np.int64), np.empty(room, np.int64)
         count = past_choices(
-            facts, views, worlds, self._scratch, layout.record, observations, masks, labels, owners
-        )  # fmt: skip
+            facts, views, worlds, self._scratch, layout.record, observations, masks, cards, labels, owners
+        )
         seen, legal = _rows(observations, count, layout.size), _rows(masks, count, layout.num_actions)
-        log_probs = self._log_probs(seen, legal)[np.arange(count), labels[:count]].astype(np.float64)
+        log_probs = self._log_probs(seen, legal, cards[:count])[np.arange(count), labels[:count]].astype(np.float64)
         chances = (1 - _SLIP) * np.exp(log_probs) + _SLIP / legal.sum(1)
         losses = np.bincount(owners[:count], -_TRUST * np.log(chances), len(worlds)).reshape(len(views), -1)
         return np.array([_normalised(np.exp(row.min() - row)) for row in losses])
@@ -169,11 +172,12 @@ class NetSearchAgent:
         points, rows, orders = np.empty(len(games)), np.arange(len(games)), np.empty(len(games), np.int64)
         observations = np.empty(len(games) * layout.size, np.int8)
         masks = np.empty(len(games) * layout.num_actions, np.int8)
+        shown = np.empty((len(games), WIDTH), np.int8)
         while len(rows):
-            count = next_choices(facts, games, rows, seats, layout.record, observations, masks, orders, points)
+            count = next_choices(facts, games, rows, seats, layout.record, observations, masks, shown, orders, points)
             rows = rows[:count]
             seen, legal = _rows(observations, count, layout.size), _rows(masks, count, layout.num_actions)
-            labels = self._log_probs(seen, legal).argmax(1)
+            labels = self._log_probs(seen, legal, shown[:count]).argmax(1)
             make_choices(facts, games, rows, layout.record, orders, labels)
         ends = np.cumsum([number * len(cards) for cards in tried])
         return [part.reshape(-1, number) for part in np.split(points, ends[:-1])]
@@ -183,7 +187,7 @@ class NetSearchAgent:
         layout = self._network.layout
         return replace(layout, score_unit=max(layout.score_unit, ObservationLayout.of(rules).score_unit))
 
-    def _log_probs(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    def _log_probs(self, observations: np.ndarray, masks: np.ndarray, cards: np.ndarray) -> np.ndarray:
         """Returns the network's log-probabilities of all actions, float32 [n, actions]; as many rows in every call.
 
         A card that is left out as equivalent to another has that one's.
@@ -194,8 +198,9 @@ class NetSearchAgent:
             part = out[start : start + ROWS]
             seen = padded(observations[start : start + ROWS]).to(network.device)
             legal = padded(masks[start : start + ROWS]).to(network.device)
+            shown = padded(cards[start : start + ROWS]).to(network.device)
             features = network.features(seen)
-            log_probs = network.action_log_probs(features, legal)[: len(part)].cpu().numpy()
+            log_probs = network.action_log_probs(features, shown, legal)[: len(part)].cpu().numpy()
             part[:, : log_probs.shape[1]] = log_probs
             bidding = masks[start : start + ROWS, NUM_CARDS:].any(1)
             if network.heads.bids == "tricks" and bidding.any():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.card_features import write_card_features
 from bluke_env.bots.pimc_kernels import distinct_cards, stand_in
 from bluke_env.bots.rule_kernels import hidden_cards
 from bluke_env.bots.search import knowledge_stream
@@ -24,13 +25,15 @@ from bluke_env.engine.suits import real_card, relabel_card
 
 
 @inlined
-def write_choice(rules, game, layout, row, observations, masks):
-    """Writes what the seat to act sees in row `row`; returns the order of its suits."""
+def write_choice(rules, game, layout, row, observations, masks, cards):
+    """Writes what the seat to act sees and is told of its cards in row `row`; returns the order of its suits."""
     seat = np.int64(game.seat)
     order = order_for(game, seat, True)
     encode(rules, game, seat, order, layout, observations, layout.size * row)
     legal = relabel_legal(game, legal_bits(rules, game), order)
     encode_mask(game.phase, legal, layout, masks, layout.num_actions * row)
+    cards[row] = 0
+    write_card_features(rules, game, order, cards[row])
     return order
 
 
@@ -109,14 +112,14 @@ def begin_hand(game, seats):
 
 
 @inlined
-def write_past(rules, game, worlds, first, last, did, layout, count, observations, masks, labels, owners):
+def write_past(rules, game, worlds, first, last, did, layout, count, observations, masks, cards, labels, owners):
     """Writes the choice of a seat that did `did` at this point, in every world in which it had one."""
     seat = np.int64(game.seat)
     for at in range(first, last):
         game.hands[seat] = (worlds[at].hands[seat] | worlds[at].played[seat]) & ~game.played[seat]
         legal = legal_bits(rules, game)
         if legal & (legal - 1):
-            order = write_choice(rules, game, layout, count, observations, masks)
+            order = write_choice(rules, game, layout, count, observations, masks, cards)
             labels[count] = bid_action_of(did, layout.most) if game.phase == BID else relabel_card(did, order)
             owners[count] = at
             count += 1
@@ -124,7 +127,7 @@ def write_past(rules, game, worlds, first, last, did, layout, count, observation
 
 
 @kernel
-def past_choices(rules, views, worlds, games, layout, observations, masks, labels, owners):
+def past_choices(rules, views, worlds, games, layout, observations, masks, cards, labels, owners):
     """Writes every choice that another seat has had in this hand as it looks in every world.
 
     Args:
@@ -135,6 +138,7 @@ def past_choices(rules, views, worlds, games, layout, observations, masks, label
         layout: One `LAYOUT` record.
         observations: int8, flat, written: what the seats saw.
         masks: int8, flat, written.
+        cards: int8 [rows, WIDTH], written: see `agents.card_features`.
         labels: int64, written: the actions that they chose, in their own suits and in the layout's numbering.
         owners: int64, written: the worlds.
 
@@ -153,14 +157,38 @@ def past_choices(rules, views, worlds, games, layout, observations, masks, label
             bid = np.int64(view.bids[game.seat])
             if game.seat != view.seat:
                 count = write_past(
-                    rules[0], game, worlds, first, last, bid, layout[0], count, observations, masks, labels, owners
+                    rules[0],
+                    game,
+                    worlds,
+                    first,
+                    last,
+                    bid,
+                    layout[0],
+                    count,
+                    observations,
+                    masks,
+                    cards,
+                    labels,
+                    owners,
                 )
             make_bid(rules[0], game, bid)
         for place in range(view.num_played):
             card = np.int64(view.order[place])
             if game.seat != view.seat:
                 count = write_past(
-                    rules[0], game, worlds, first, last, card, layout[0], count, observations, masks, labels, owners
+                    rules[0],
+                    game,
+                    worlds,
+                    first,
+                    last,
+                    card,
+                    layout[0],
+                    count,
+                    observations,
+                    masks,
+                    cards,
+                    labels,
+                    owners,
                 )
             put_card(rules[0], game, card)
     return count
@@ -179,7 +207,7 @@ def begin_playouts(rules, worlds, which, actions, games):
 
 
 @kernel
-def next_choices(rules, games, rows, seats, layout, observations, masks, orders, points):
+def next_choices(rules, games, rows, seats, layout, observations, masks, cards, orders, points):
     """Plays on to the next choice of every game, which is written, or to the end of its hand.
 
     Args:
@@ -190,6 +218,7 @@ def next_choices(rules, games, rows, seats, layout, observations, masks, orders,
         layout: One `LAYOUT` record.
         observations: int8, flat, written.
         masks: int8, flat, written.
+        cards: int8 [rows, WIDTH], written: see `agents.card_features`.
         orders: int64 [m], written: in which order the suits are seen.
         points: float64 [m], written where a hand has ended.
 
@@ -212,7 +241,7 @@ def next_choices(rules, games, rows, seats, layout, observations, masks, orders,
             bid, tricks = standing_bid(rules[0], game, seat), standing_tricks(rules[0], game, seat)
             points[row] = hand_points(rules[0], size, bid, tricks)
         else:
-            orders[count] = write_choice(rules[0], game, layout[0], count, observations, masks)
+            orders[count] = write_choice(rules[0], game, layout[0], count, observations, masks, cards)
             rows[count] = row
             count += 1
     return count

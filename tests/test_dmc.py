@@ -56,7 +56,7 @@ def played(learner: Learner, updates: list[tuple[Any, ...]]) -> Decisions:
 def scores_of(learner: Learner, decisions: Decisions) -> torch.Tensor:
     """What the actions head says, float32 [n, k]; illegal actions have -inf."""
     with torch.inference_mode():
-        logits = learner.network.actions(learner.network.features(decisions.observations))
+        logits = learner.network.action_logits(learner.network.features(decisions.observations), decisions.cards)
     return logits.masked_fill(decisions.masks[:, : logits.shape[1]] == 0, -torch.inf)
 
 

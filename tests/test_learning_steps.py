@@ -111,7 +111,7 @@ def plain_loss(network: Network, decisions: Decisions, config: TrainConfig) -> t
     """The loss of some decisions as the papers have it, one row after the other and without any short cuts."""
     features = network.features(decisions.observations)
     states = decisions.states if network.heads.critic_sizes else None
-    log_probs = network.action_log_probs(features, decisions.masks)
+    log_probs = network.action_log_probs(features, decisions.cards, decisions.masks)
     seen = network.critic_features(features, states)
     loss = torch.zeros(())
     for row, is_bid in enumerate(decisions.is_bid.tolist()):
@@ -207,4 +207,4 @@ def test_the_weight_of_the_divergence_keeps_the_policy_near(learned: Learned) ->
 
 def log_probs_of(network: Network, decisions: Decisions) -> torch.Tensor:
     with torch.inference_mode():
-        return network.action_log_probs(network.features(decisions.observations), decisions.masks)
+        return network.action_log_probs(network.features(decisions.observations), decisions.cards, decisions.masks)

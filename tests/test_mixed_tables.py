@@ -12,6 +12,7 @@ from tiny_runs import Learned, learner, run, trainer
 
 import agents.learner
 from agents import checkpoint
+from agents.card_features import WIDTH
 from agents.config import TrainConfig
 from agents.player import NetworkAgent
 from bluke_env import BatchGame, ObservationLayout, Rules, Turn, bots
@@ -154,9 +155,10 @@ def test_every_bid_of_back_alley_can_be_made() -> None:
     turn = random_turn(rules, steps=0)
     encoded = turn.encode(network.layout, canonical=True)
     assert encoded.masks.shape[1] == network.actions.out_features == rules.num_actions
+    no_cards = torch.zeros((len(encoded.masks), WIDTH), dtype=torch.int8)
     with torch.inference_mode():
         features = network.features(torch.from_numpy(encoded.observations))
-        probs = network.action_log_probs(features, torch.from_numpy(encoded.masks)).exp().numpy()
+        probs = network.action_log_probs(features, no_cards, torch.from_numpy(encoded.masks)).exp().numpy()
     legal = encoded.masks != 0
     assert legal[:, -rules.num_actions + 54 :].any()
     even = np.broadcast_to(1 / legal.sum(1, keepdims=True), probs.shape)

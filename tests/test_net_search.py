@@ -11,6 +11,7 @@ from test_search_blind import seen_in, states
 from variants import VARIANTS
 from worlds import agreeing
 
+from agents.card_features import card_features
 from agents.equivalents import Equivalents
 from agents.network import Heads, Network
 from agents.options import load_player
@@ -159,10 +160,11 @@ def log_chances(agent: NetworkAgent, game: Game, own: int, world: np.ndarray) ->
             while not left[0, label]:  # the network chooses among cards that differ
                 label -= 1
             seen, mask = torch.from_numpy(encoded.observations), torch.from_numpy(left)
+            cards = torch.from_numpy(card_features(turn.rules, turn.views, encoded.orders, np.arange(1)))
             with torch.inference_mode():
                 features = network.features(seen)
                 if label < NUM_CARDS:
-                    log_prob = network.action_log_probs(features, mask)[0, label]
+                    log_prob = network.action_log_probs(features, cards, mask)[0, label]
                 else:
                     log_prob = network.bid_log_probs(features, seen, mask, _TEMPERATURE)[0, label - NUM_CARDS]
             total += np.log((1 - _SLIP) * np.exp(float(log_prob)) + _SLIP / len(legal))

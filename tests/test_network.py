@@ -9,6 +9,7 @@ import torch
 from referee import hand_points
 from tables import ALL_SEATS, deal_of, rules_for
 
+from agents.card_features import WIDTH, card_features
 from agents.equivalents import Equivalents
 from agents.network import Heads, Network, log_softmax, score_table
 from agents.player import NetworkAgent
@@ -23,6 +24,7 @@ torch.set_num_threads(1)  # several wait for each other wherever something else 
 
 RULES = Rules()
 BIDS = RULES.most_cards + 1
+NO_CARDS = torch.zeros((96, WIDTH), dtype=torch.int8)
 CPU = torch.device("cpu")
 
 precisions = pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -107,7 +109,7 @@ def test_illegal_cards_have_probability_zero(precision: str) -> None:
     for name, features in logits_of(rng, (96, NUM_CARDS)).items():
         masks = masks_of(rng, slice(0, NUM_CARDS))
         with autocast(CPU, precision):
-            log_probs = network.action_log_probs(features, masks)
+            log_probs = network.action_log_probs(features, NO_CARDS, masks)
         check_distribution(log_probs, masks[:, :NUM_CARDS] != 0, features)
         gradient = network.actions.weight.grad
         assert gradient is not None, name
@@ -136,7 +138,7 @@ def test_illegal_bids_of_a_policy_have_probability_zero(precision: str) -> None:
     for features in logits_of(rng, (96, actions)).values():
         masks = masks_of(rng, slice(NUM_CARDS, None))
         with autocast(CPU, precision):
-            log_probs = network.action_log_probs(features, masks)
+            log_probs = network.action_log_probs(features, NO_CARDS, masks)
         check_distribution(log_probs, masks != 0, features)
 
 
@@ -288,12 +290,16 @@ def test_a_head_gives_the_same_for_a_part_of_the_rows_as_for_all() -> None:
     turn = next(turn for turn in random_turns(RULES, 200) if not turn.masks[:, NUM_CARDS:].any())
     encoded = turn.encode(network.layout, canonical=True)
     seen, masks = torch.from_numpy(encoded.observations), torch.from_numpy(encoded.masks)
+    cards = torch.from_numpy(card_features(RULES, turn.views, encoded.orders, np.arange(200)))
     with torch.inference_mode():
         features = network.features(seen)
         bids = network.own_bids(seen)
         for part in (slice(0, 1), slice(63, 65), slice(64, 128), slice(70, 200), slice(199, 200)):
             for rows, whole in (
-                (network.action_log_probs(features, masks[part], part), network.action_log_probs(features, masks)),
+                (
+                    network.action_log_probs(features, cards[part], masks[part], part),
+                    network.action_log_probs(features, cards, masks),
+                ),
                 (network.trick_logits(features, part), network.trick_logits(features)),
                 (
                     network.made_bid_trick_logits(features, bids[part], part),
@@ -326,7 +332,8 @@ def test_it_makes_the_most_probable_play_and_the_bid_worth_most() -> None:
         masks = Equivalents(network.layout).without(seen, encoded.masks)
         with torch.inference_mode():
             features = network.features(torch.from_numpy(seen))
-            cards = network.action_log_probs(features, torch.from_numpy(masks)).numpy()
+            shown = torch.from_numpy(card_features(turn.rules, turn.views, encoded.orders, np.arange(8)))
+            cards = network.action_log_probs(features, shown, torch.from_numpy(masks)).numpy()
             points = network.bid_values(features, torch.from_numpy(seen)).numpy()
         is_bid = masks[0, NUM_CARDS:].any()
         values = np.where(masks[:, NUM_CARDS:] == 1, points, -np.inf) if is_bid else cards

@@ -213,7 +213,7 @@ def test_cards_are_drawn_with_the_networks_probabilities(tmp_path: Path, learned
     rows = ~decisions.is_bid
     with torch.inference_mode():
         features = made.learner.network.features(decisions.observations[rows])
-        log_probs = made.learner.network.action_log_probs(features, decisions.masks[rows])
+        log_probs = made.learner.network.action_log_probs(features, decisions.cards[rows], decisions.masks[rows])
     chosen = log_probs.gather(1, decisions.actions[rows, None])[:, 0]
     torch.testing.assert_close(decisions.log_probs[rows, 0], chosen, rtol=0, atol=1e-4)
     assert_drawn(chosen, log_probs)

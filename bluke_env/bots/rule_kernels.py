@@ -111,45 +111,82 @@ def best_bluke(facts, cards):
     while cards:
         card: int = lowest(cards)
         cards &= cards - 1
-        higher = popcount(facts.unseen & BLUKES & above(card))
-        value = -_KEEP_BLUKE * spared(facts.holds * facts.others, higher)
-        if (facts.wins >> card) & 1:
-            value += facts.gain * spared(facts.holds * facts.later, higher)
-        if value > best + _CLOSE:
-            choice, best = card, value
+        takes, keeps = bluke_worth(facts, card)
+        if takes - keeps > best + _CLOSE:
+            choice, best = card, takes - keeps
     return choice, best
+
+
+@inlined
+def bluke_worth(facts, card):
+    """Returns what a Bluke's chance to take the trick is worth, and what it is worth later."""
+    higher: int = popcount(facts.unseen & BLUKES & above(card))
+    keeps = _KEEP_BLUKE * spared(facts.holds * facts.others, higher)
+    takes = facts.gain * spared(facts.holds * facts.later, higher) if (facts.wins >> card) & 1 else 0.0
+    return takes, keeps
 
 
 @inlined
 def best_of_suit(facts, suit, cards):
     """Returns the best of a suit's legal cards, of its lowest, lowest winning and highest winning, and its value."""
-    mask = suit_mask(suit)
-    wins = facts.wins & cards
-    asked = suit if facts.leading else facts.led
-    safe = unruffed(facts, suit, facts.others, facts.trumpless)
-    keep = _KEEP_TRUMP if suit == facts.trump else _KEEP_PLAIN * safe
-    takes = facts.blukeless
-    if suit == asked:
-        takes *= safe if facts.leading else unruffed(facts, suit, facts.later, facts.trumpless)
-    followers = facts.later - ((facts.voids >> (8 * suit)) & 255)
-    unbeaten = 1.0 - min(1.0, facts.holds * followers)
-    fades = 1.0 - _STILL_BEATEN * min(1.0, facts.holds * facts.others)
+    wins, of_suit = facts.wins & cards, suit_facts(facts, suit)
     card: int = lowest(cards)
     choice, best = card, -np.inf
     while True:
-        higher = popcount(facts.unseen & mask & above(card))
-        value = -keep * power(fades, higher)
-        if (wins >> card) & 1:
-            if suit == asked:
-                value += facts.gain * takes * power(unbeaten, higher)
-            else:
-                value += facts.gain * takes * unruffed(facts, asked, facts.later, power(1.0 - facts.holds, higher))
-        if value > best + _CLOSE:
-            choice, best = card, value
+        takes, keeps = card_worth(facts, of_suit, card)
+        if takes - keeps > best + _CLOSE:
+            choice, best = card, takes - keeps
         rest = wins & above(card)
         if rest == 0:
             return choice, best
         card = highest(rest) if (wins >> card) & 1 else lowest(rest)
+
+
+class SuitFacts(NamedTuple):
+    """What the worth of a suit's cards rests on."""
+
+    theirs: int  # mask of its unseen cards
+    asked: int  # the suit of the trick
+    follows: bool  # whether that is this one
+    keep: float  # what a card that nothing outranks is worth later
+    takes: float  # the chance that no Bluke, and no trump on this suit if it is led, takes the trick from it
+    unbeaten: float  # the chance that a given unseen higher card does not
+    fades: float  # what a higher unseen card leaves of the worth later
+
+
+@inlined
+def suit_facts(facts, suit):
+    """Gathers the facts for one suit."""
+    asked = suit if facts.leading else facts.led
+    safe = unruffed(facts, suit, facts.others, facts.trumpless)
+    takes = facts.blukeless
+    if suit == asked:
+        takes *= safe if facts.leading else unruffed(facts, suit, facts.later, facts.trumpless)
+    followers = facts.later - ((facts.voids >> (8 * suit)) & 255)
+    return SuitFacts(
+        facts.unseen & suit_mask(suit),
+        asked,
+        suit == asked,
+        _KEEP_TRUMP if suit == facts.trump else _KEEP_PLAIN * safe,
+        takes,
+        1.0 - min(1.0, facts.holds * followers),
+        1.0 - _STILL_BEATEN * min(1.0, facts.holds * facts.others),
+    )
+
+
+@inlined
+def card_worth(facts, of_suit, card):
+    """Returns what a card's chance to take the trick is worth, and what it is worth later."""
+    higher: int = popcount(of_suit.theirs & above(card))
+    keeps = of_suit.keep * power(of_suit.fades, higher)
+    takes = 0.0
+    if (facts.wins >> card) & 1:
+        takes = facts.gain * of_suit.takes
+        if of_suit.follows:
+            takes *= power(of_suit.unbeaten, higher)
+        else:
+            takes *= unruffed(facts, of_suit.asked, facts.later, power(1.0 - facts.holds, higher))
+    return takes, keeps
 
 
 @inlined
