@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from agents.card_features import card_features
 from agents.equivalents import Equivalents
 from agents.network import Network
 from bluke_env import ObservationLayout, Rules, Turn
+from bluke_env.agent import Encoded
 from bluke_env.cards import NUM_CARDS
 
 ROWS = 256
@@ -70,28 +72,50 @@ class NetworkAgent:
                 f"{self.name} was trained for hands of up to {layout.most_cards} cards, but the table plays "
                 f"{turn.rules.most_cards}"
             )
-        needed = ObservationLayout.of(turn.rules).score_unit
-        if needed > layout.score_unit:  # the network looks at no scores, so their unit may be any
-            layout = replace(layout, score_unit=needed)
-        encoded = turn.encode(layout, canonical=self.suit_order == "canonical")
+        encoded = self._encoded(turn)
         if not encoded.masks.any(1).all():
             row = int(encoded.masks.any(1).argmin())
             raise ValueError(f"row {row} of the turn has no legal action: leave out games that are over")
-        masks = Equivalents(layout).without(encoded.observations, encoded.masks)
-        actions = np.empty(len(turn.views), np.int64)
-        for start in range(0, len(actions), ROWS):
-            part = slice(start, start + ROWS)
-            cards = card_features(turn.rules, turn.views, encoded.orders, np.arange(len(actions))[part])
-            actions[part] = self._best(encoded.observations[part], masks[part], cards)
-        return turn.real_actions(actions, encoded)
+        best = [self._best(*rows) for rows in self._rows(turn, encoded)]
+        return turn.real_actions(np.concatenate([np.empty(0, np.int64), *best]), encoded)
 
     @torch.inference_mode()
-    def _best(self, observations: np.ndarray, masks: np.ndarray, cards: np.ndarray) -> np.ndarray:
-        count, device = len(observations), self.network.device
-        seen, legal, shown = (padded(array).to(device) for array in (observations, masks, cards))
+    def card_log_probs(self, turn: Turn) -> tuple[np.ndarray, Encoded]:
+        """Returns log-probabilities of cards as their seats see them, float32 [n, 54], and what the seats see.
+
+        Illegal cards have minus infinity, as have those that do the same as a lower one.
+
+        Args:
+            turn: Decisions about cards, at a table that `act` accepts.
+        """
+        encoded = self._encoded(turn)
+        parts = [
+            self.network.action_log_probs(self.network.features(seen), cards, legal)[:count, :NUM_CARDS].cpu().numpy()
+            for seen, legal, cards, count in self._rows(turn, encoded)
+        ]
+        return np.concatenate(parts), encoded
+
+    def _encoded(self, turn: Turn) -> Encoded:
+        """Returns what the seats see, with room for the scores of any match: the network looks at none."""
+        layout = self.network.layout
+        layout = replace(layout, score_unit=max(layout.score_unit, ObservationLayout.of(turn.rules).score_unit))
+        return turn.encode(layout, canonical=self.suit_order == "canonical")
+
+    def _rows(self, turn: Turn, encoded: Encoded) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, int]]:
+        """Yields observations, masks and features of cards, `ROWS` at a time, and how many of them count."""
+        masks = Equivalents(encoded.layout).without(encoded.observations, encoded.masks)
+        cards = card_features(turn.rules, turn.views, encoded.orders, np.arange(len(masks)))
+        for start in range(0, len(masks), ROWS):
+            parts = [array[start : start + ROWS] for array in (encoded.observations, masks, cards)]
+            seen, legal, shown = (padded(part).to(self.network.device) for part in parts)
+            yield seen, legal, shown, len(parts[0])
+
+    @torch.inference_mode()
+    def _best(self, seen: torch.Tensor, legal: torch.Tensor, cards: torch.Tensor, count: int) -> np.ndarray:
+        """Returns the labels of the best actions of the first rows."""
         network = self.network
         features = network.features(seen)
-        best = network.action_log_probs(features, shown, legal).argmax(1)
+        best = network.action_log_probs(features, cards, legal).argmax(1)
         bidding = legal[:, NUM_CARDS:].any(1)
         if network.heads.bids == "tricks" and bidding.any():
             bids = network.bid_log_probs(features, seen, legal, 1.0).argmax(1)

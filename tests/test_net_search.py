@@ -1,4 +1,4 @@
-"""Search on top of a network: its worlds, what they are weighed by, its playouts, and what it may depend on."""
+"""Search on top of a network: what it chooses by, and what it may depend on."""
 
 import random
 
@@ -9,19 +9,15 @@ from test_bots import decisions, hand_of, play, turn_of, until_seat_0
 from test_hidden import redrawn
 from test_search_blind import seen_in, states
 from variants import VARIANTS
-from worlds import agreeing
 
-from agents.card_features import card_features
-from agents.equivalents import Equivalents
 from agents.network import Heads, Network
 from agents.options import load_player
 from agents.player import NetworkAgent
-from agents.search import _SLIP, _TEMPERATURE, _TRUST, NetSearchAgent, _best
-from agents.search_kernels import draw_worlds
-from bluke_env import Deal, Game, Rules, Turn
-from bluke_env.cards import NUM_CARDS, cards_of
-from bluke_env.engine.belief import BELIEF, TABLE_SIZE
-from bluke_env.engine.state import GAME, PLAY
+from agents.search import NetSearchAgent
+from bluke_env import Game, Rules, Turn, bots
+from bluke_env.bots.pimc import PimcBot
+from bluke_env.engine.state import PLAY
+from bluke_env.engine.suits import FIXED_ORDER
 
 torch.set_num_threads(1)  # several wait for each other wherever something else computes too
 
@@ -47,13 +43,6 @@ def network_agent(rules: Rules, seed: int = 0) -> NetworkAgent:
         if not rules.teams:
             torch.nn.init.normal_(network.bid_correction.weight, std=0.3)
     return NetworkAgent(network.eval(), (rules,), f"network {seed}")
-
-
-def test_a_network_that_learned_with_fixed_suits_is_refused() -> None:
-    agent = network_agent(Rules())
-    fixed = NetworkAgent(agent.network, agent.tables, "fixed", suit_order="fixed")
-    with pytest.raises(ValueError, match=r"^fixed was trained with fixed suits, but searches look at canonical ones$"):
-        NetSearchAgent(fixed)
 
 
 def search_of(rules: Rules, worlds: int = 6) -> NetSearchAgent:
@@ -116,116 +105,58 @@ def test_the_smallest_budgets_and_tables_give_legal_actions(rules: Rules, worlds
     for turn in decisions(rules, num_games=1):
         actions = player.act(turn)
         assert turn.masks[np.arange(len(actions)), actions].all()
-        if worlds < 2:
+        if worlds == 0:
             assert (actions == alone.act(turn)).all()
 
 
-# Worlds and their weights.
+# The choice.
 
 
 @every_table
-def test_worlds_agree_with_what_is_seen(rules: Rules) -> None:
-    """No own, played or turned-up card, the right numbers of cards, nothing of a suit that a seat showed out of."""
-    records = states(rules, 40)
-    playing = records[records["phase"] == PLAY]
-    views = seen_in(rules, playing).views
-    worlds = np.zeros(len(views) * 20, GAME)
-    draw_worlds(rules.record(), views, np.uint64(3), np.zeros(1, BELIEF), np.zeros(TABLE_SIZE), worlds)
-    for row, record in enumerate(playing):
-        hands = worlds["hands"][row * 20 : (row + 1) * 20, : rules.num_players]
-        game = Game.from_record(rules, playing[row : row + 1])
-        seat = int(record["seat"])
-        assert (hands[:, seat] == record["hands"][seat]).all()
-        assert agreeing(game, hands.copy()).all()
+@pytest.mark.parametrize("suit_order", ["canonical", "fixed"])
+def test_points_in_the_worlds_and_the_networks_opinion_are_added(rules: Rules, suit_order: str) -> None:
+    made = network_agent(rules)
+    agent = NetworkAgent(made.network, made.tables, "network", suit_order=suit_order)
+    player, bot = NetSearchAgent(agent, 7), PimcBot(7)
+    records = states(rules, 60)
+    turn = seen_in(rules, records[records["phase"] == PLAY])
+    log_probs, encoded = agent.card_log_probs(turn)
+    gains = bot.card_gains(turn, encoded.orders)
+    alone, real = agent.act(turn), bot.card_gains(turn, np.full(len(gains), FIXED_ORDER, np.int16))
+    for row, action in enumerate(player.act(turn).tolist()):
+        cards = np.flatnonzero(np.isfinite(gains[row]) & np.isfinite(log_probs[row]))
+        if len(cards) > 1:
+            best = cards[(gains[row] + log_probs[row])[cards].argmax()]
+            assert turn.real_actions(np.full(len(gains), best), encoded)[row] == action
+        likeliest = turn.real_actions(np.full(len(gains), log_probs[row].argmax()), encoded)[row]
+        assert likeliest == alone[row]
+        for label in cards:
+            assert real[row, turn.real_actions(np.full(len(gains), label), encoded)[row]] == gains[row, label]
 
 
-def log_chances(agent: NetworkAgent, game: Game, own: int, world: np.ndarray) -> float:
-    """The log likelihood of what the other seats did in a hand that began with a world, played again in the engine."""
-    rules, network = game.rules, agent.network
-    hands = [cards_of(int(mask)) for mask in world]
-    again = Game(rules, 0, deals=[Deal(hands, game.turned_up, game.dealer)])
-    done = [NUM_CARDS + int(game._record["bids"][0, (game.dealer + step) % 4]) for step in range(1, 5)]
-    total = 0.0
-    for action in [*done, *game._record["order"][0][: game._record["num_played"][0]].tolist()]:
-        legal = again.legal_actions()
-        if again.current_player != own and len(legal) > 1:
-            turn = turn_of(again)
-            encoded = turn.encode(network.layout, canonical=True)
-            label = next(
-                label
-                for label in np.flatnonzero(encoded.masks[0])
-                if turn.real_actions(np.array([label]), encoded)[0] == action
-            )
-            left = Equivalents(network.layout).without(encoded.observations, encoded.masks)
-            while not left[0, label]:  # the network chooses among cards that differ
-                label -= 1
-            seen, mask = torch.from_numpy(encoded.observations), torch.from_numpy(left)
-            cards = torch.from_numpy(card_features(turn.rules, turn.views, encoded.orders, np.arange(1)))
-            with torch.inference_mode():
-                features = network.features(seen)
-                if label < NUM_CARDS:
-                    log_prob = network.action_log_probs(features, cards, mask)[0, label]
-                else:
-                    log_prob = network.bid_log_probs(features, seen, mask, _TEMPERATURE)[0, label - NUM_CARDS]
-            total += np.log((1 - _SLIP) * np.exp(float(log_prob)) + _SLIP / len(legal))
-        again.apply_action(action)
-    return total
-
-
-def test_worlds_count_by_what_the_network_would_have_done_in_them() -> None:
-    rules, rng = Rules(schedule="6"), random.Random(4)
-    agent = network_agent(rules)
-    player = NetSearchAgent(agent, 5)
-    for number, stop in enumerate((4, 9, 14, 21)):
+def test_gains_are_what_the_cards_make_when_rule_bots_play_on() -> None:
+    """Where two share all 54 cards there is only one world."""
+    rules, rng, compared = Rules(2, "27", min_bid=0), random.Random(6), 0
+    for number in range(24):
         game = Game(rules, number)
-        for _ in range(stop):
+        for _ in range(rng.randrange(4, 46)):
             game.apply_action(rng.choice(game.legal_actions()))
-        views = turn_of(game).views
-        worlds = np.zeros(5, GAME)
-        draw_worlds(rules.record(), views, np.uint64(3), np.zeros(1, BELIEF), np.zeros(TABLE_SIZE), worlds)
-        with torch.inference_mode():
-            weights = player._weights(rules.record(), player._layout(rules), views, worlds)[0]
-        own = int(views["seat"][0])
-        dealt = worlds["hands"][:, :4] | worlds["played"][:, :4]
-        expected = np.exp([_TRUST * log_chances(agent, game, own, world) for world in dealt])
-        np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-3)
+        turn, seat = turn_of(game), int(turn_of(game).seats[0])
+        gains = PimcBot(3).card_gains(turn, np.array([FIXED_ORDER], np.int16))[0]
+        base = ended(game, int(bots.make("rule").act(turn)[0]), seat)
+        for card in np.flatnonzero(np.isfinite(gains)).tolist():
+            assert gains[card] == ended(game, card, seat) - base
+            compared += gains[card] != 0
+    assert compared > 10
 
 
-# Playouts and the choice.
-
-
-def test_points_are_those_of_the_network_in_all_seats() -> None:
-    rules, rng = Rules(schedule="6"), random.Random(5)
-    agent = network_agent(rules)
-    player = NetSearchAgent(agent, 3)
-    for number, stop in enumerate((4, 9, 14, 21)):
-        game = Game(rules, number)
-        for _ in range(stop):
-            game.apply_action(rng.choice(game.legal_actions()))
-        views = turn_of(game).views
-        seat = int(views["seat"][0])
-        worlds = np.repeat(game._record, 3)
-        tried = game.legal_actions()
-        with torch.inference_mode():
-            (points,) = player._points(rules.record(), player._layout(rules), views, worlds, [list(tried)])
-        for card, made in zip(tried, points, strict=True):
-            end = game.clone()
-            end.apply_action(card)
-            while not end.is_terminal:
-                end.apply_action(int(agent.act(turn_of(end))[0]))
-            assert made.tolist() == [end.scores[seat]] * 3
-
-
-def test_another_card_has_to_be_better_by_more_than_its_standard_error() -> None:
-    even = np.full(4, 0.25)
-    base = np.zeros(4)
-    assert _best(np.array([base, [1, 1, 1, 1]]), even) == 1
-    assert _best(np.array([base, [-1, -1, -1, -1]]), even) == 0
-    assert _best(np.array([base, [40, -20, -20, 4]]), even) == 0
-    assert _best(np.array([base, [1, 1, 1, 1], [9, 9, 9, 5]]), even) == 2
-    assert _best(np.array([base, base]), even) == 0
-    assert _best(np.array([base, [9, 9, 9, 9]]), np.array([1.0, 0.0, 0.0, 0.0])) == 0, "one world says nothing"
-    assert _best(np.array([base, [9, 9, -9, -9]]), np.array([0.5, 0.5, 0.0, 0.0])) == 1
+def ended(game: Game, card: int, seat: int) -> int:
+    """The points of a seat if a card is played and rule bots play on."""
+    end, rule = game.clone(), bots.make("rule")
+    end.apply_action(card)
+    while not end.is_terminal:
+        end.apply_action(int(rule.act(turn_of(end))[0]))
+    return end.scores[seat]
 
 
 @pytest.mark.parametrize("cards", ["AC KC QC LB HB"])
