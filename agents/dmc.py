@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
+from agents.decisions import Decisions
 from agents.network import POINTS_UNIT, Network
-from agents.rollout import Decisions
 from agents.update import Learning
 
 MEASURED: tuple[str, ...] = ("value_loss",)

@@ -1,14 +1,21 @@
-"""What every card would make in the hand as it really is, with `rule` playing on: a guide for learning.
+"""What every card would make in the hand as it really is, with `rule` playing on: a guide and a critic for learning.
 
 In training all hands are known. Playing a hand to its end with the compiled rule bot takes some millionths of a second,
 so every legal card of every decision can be tried, with nothing left to chance. A policy that follows these values sees
 only its own hand, so it learns their mean over the hands that others can have: the choice of perfect-information Monte
 Carlo search with endlessly many worlds, drawn as they come up. It is biased, as the others do not play on as `rule`.
+
+The same values take chance out of what is learned from the points in the end, without bias: how good the hands as they
+are were for a seat before it played, and whether the cards that were drawn later from the policies were luckier for it
+than those they would have drawn on average, as in AIVAT (Burch et al. 2018).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import torch
 
 from bluke_env import BatchGame
 from bluke_env.bots.rule_kernels import hidden_cards, play_out
@@ -20,34 +27,67 @@ from bluke_env.engine.state import GAME
 from bluke_env.engine.suits import real_card
 
 
-def card_values(batch: BatchGame, rows: np.ndarray, masks: np.ndarray, width: int) -> np.ndarray:
-    """Returns what the cards of some decisions make, less the mean of them, float32 [m, width]; zero for others.
+@dataclass(frozen=True)
+class Hindsight:
+    """What is known afterwards of decisions about cards.
+
+    Attributes:
+        guides: float32 [n, width], what cards make for the seat that plays them, less the mean of all that it may play;
+            zero for others.
+        expected: float32 [n, seats], what every seat makes with the policy's card, on average.
+        luck: float32 [n, seats], how much more every seat makes with the card that was drawn.
+    """
+
+    guides: torch.Tensor
+    expected: torch.Tensor
+    luck: torch.Tensor
+
+
+def hindsight(
+    batch: BatchGame, rows: np.ndarray, masks: np.ndarray, log_probs: torch.Tensor, actions: torch.Tensor
+) -> Hindsight:
+    """Plays all cards of some decisions out.
 
     Args:
         batch: Games in which a card is to be played.
-        rows: Which of them, int64 [m].
-        masks: int8 [n, actions], the cards to try, in the suit order of the batch.
-        width: Columns wanted.
+        rows: Which of them, int64 [n].
+        masks: int8 [games, actions], the cards to try, in the suit order of the batch.
+        log_probs: The policies, float32 [n, width]; at most `masks` has probabilities.
+        actions: The cards drawn from them, int64 [n].
     """
-    values = np.zeros((len(rows), width), np.float32)
-    _play_on(batch.rules.record(), batch.records, batch.suit_orders, rows, masks, np.zeros(1, GAME), values)
-    tried = masks[rows, :width] != 0
-    return np.where(tried, values - values.sum(1, keepdims=True) / tried.sum(1, keepdims=True), np.float32(0))
+    n, width, seats = len(rows), log_probs.shape[1], batch.rules.num_players
+    guides, expected, chosen = (np.zeros((n, columns), np.float32) for columns in (width, seats, seats))
+    facts = batch.rules.record(), batch.records, batch.suit_orders, rows, masks
+    policies = log_probs.exp().numpy(), actions.numpy()
+    _play_on(*facts, *policies, np.zeros(1, GAME), guides, expected, chosen)
+    return Hindsight(*(torch.from_numpy(array) for array in (guides, expected, chosen - expected)))
 
 
 @kernel
-def _play_on(rules, games, orders, rows, masks, scratch, values):
-    """Writes the points of the seat to act, or its side, after each card."""
+def _play_on(rules, games, orders, rows, masks, probs, actions, scratch, guides, expected, chosen):
+    """Writes what `Hindsight` is made of; `chosen` is what every seat makes with the card drawn."""
     seats = np.int64(rules[0].num_players)
     for index in range(len(rows)):
         row = rows[index]
-        seat, hidden = np.int64(games[row].seat), hidden_cards(rules[0], games[row], seats)
-        for label in range(min(NUM_CARDS, values.shape[1])):
+        own, hidden = np.int64(games[row].seat), hidden_cards(rules[0], games[row], seats)
+        total, tried = np.float32(0), 0
+        for label in range(min(NUM_CARDS, guides.shape[1])):
             if not masks[row, label]:
                 continue
             scratch[0] = games[row]
             game, card = scratch[0], real_card(np.int64(label), np.int64(orders[row]))
             if not put_card(rules[0], game, card):
                 play_out(rules[0], game, seats, hidden & ~(np.int64(1) << card))
-            bid, tricks = standing_bid(rules[0], game, seat), standing_tricks(rules[0], game, seat)
-            values[index, label] = hand_points(rules[0], np.int64(game.hand_size), bid, tricks)
+            for seat in range(seats):
+                bid, tricks = standing_bid(rules[0], game, seat), standing_tricks(rules[0], game, seat)
+                points = np.float32(hand_points(rules[0], np.int64(game.hand_size), bid, tricks))
+                expected[index, seat] += probs[index, label] * points
+                if label == actions[index]:
+                    chosen[index, seat] = points
+                if seat == own:
+                    guides[index, label] = points
+                    total += points
+                    tried += 1
+        for label in range(min(NUM_CARDS, guides.shape[1])):
+            if masks[row, label]:
+                guides[index, label] -= total / np.float32(tried)

@@ -12,12 +12,14 @@ import numpy as np
 import torch
 
 from agents import checkpoint, dmc, path_of, ppo, seeds
+from agents.advantages import standardise
 from agents.config import TrainConfig
+from agents.decisions import Decisions
 from agents.network import Heads, Network
 from agents.player import NetworkAgent
 from agents.precision import chosen_device, chosen_precision
 from agents.ranks import Ranks
-from agents.rollout import Decisions, HandStatistics, Rollout
+from agents.rollout import HandStatistics, Rollout
 from agents.schedules import Schedules
 from agents.update import Algorithm, Learning, update
 from agents.weights import FlatWeights
@@ -166,7 +168,9 @@ class Learner:
             part, hands = self._rollouts[place, size].play(iteration, shard, self.progress.precision, past)
             parts.append(part)
             statistics.append(hands)
-        self._standardise(parts)
+        guide = Schedules.at(self.config, iteration).guide
+        for group in parts if self.config.advantages == "size" else [[part for size in parts for part in size]]:
+            standardise(group, guide, self.network.heads.bids == "policy")
         return Decisions.concatenate([part for parts_of_size in parts for part in parts_of_size]), statistics
 
     def _past(self, iteration: int, place: int, size: int) -> Network | None:
@@ -192,23 +196,6 @@ class Learner:
         rng = np.random.Generator(np.random.PCG64(derive_seed(config.seed, seeds.SIZES, iteration)))
         drawn = rng.choice(len(learnable), config.sizes_per_iteration, replace=False, p=weights / weights.sum())
         return [learnable[index] for index in sorted(drawn)]
-
-    def _standardise(self, sizes: Sequence[Sequence[Decisions]]) -> None:
-        """Brings the advantages that are learned from to mean 0 and standard deviation 1, in a shard.
-
-        Hindsight comes to the same scale, and both to their shares of what is learned from.
-        """
-        guide = Schedules.at(self.config, self.progress.iteration).guide
-        bids_learn = self.network.heads.bids == "policy"
-        for group in sizes if self.config.advantages == "size" else [[part for size in sizes for part in size]]:
-            learning = [part for part in group if bids_learn or not part.is_bid[0]]
-            values = torch.cat([part.advantages for part in learning] or [torch.zeros(0)])
-            if len(values) > 1:
-                mean, scale = values.mean(), 1 / (values.std() + 1e-6)
-                for part in learning:
-                    guided = part.guides.shape[1] > 0 and not part.is_bid[0]
-                    part.advantages = (part.advantages - mean) * scale * (1 - guide if guided else 1.0)
-                    part.guides = part.guides * scale * guide
 
     def _means(self, hands: Sequence[HandStatistics]) -> dict[str, float]:
         """Returns means over the hands of all processes."""

@@ -6,8 +6,8 @@ import torch
 from torch.nn import functional
 
 from agents import fused
+from agents.decisions import Decisions
 from agents.network import POINTS_UNIT, Network, masked_log_softmax
-from agents.rollout import Decisions
 from agents.update import Learning
 
 MEASURED: tuple[str, ...] = ("policy_loss", "guide_loss", "entropy", "kl", "clipped", "critic_loss")

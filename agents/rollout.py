@@ -3,71 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from agents import seeds
+from agents.advantages import judged
 from agents.card_features import card_features
 from agents.config import TrainConfig
+from agents.decisions import Decisions, Step
 from agents.equivalents import Equivalents
-from agents.hindsight import card_values
+from agents.hindsight import hindsight
 from agents.network import Network
 from agents.precision import autocast, rounded_up
 from agents.sampling import draw, epsilon_greedy
 from agents.schedules import Schedules
-from bluke_env import Agent, BatchGame, Rules, Turn, bots
+from bluke_env import Agent, BatchGame, Turn, bots
 from bluke_env.batch import derive_seed
 from bluke_env.cards import NUM_CARDS
 
 NETWORK, BOT, PAST = 0, 1, 2
-
-
-@dataclass
-class Decisions:
-    """Decisions of the network's seats, one row each, in no particular order.
-
-    Attributes:
-        observations: int8 [n, size].
-        states: int8 [n, state size] where the critic sees all hands, else [n, 0].
-        masks: int8 [n, actions].
-        cards: int8 [n, card_features.WIDTH], see `agents.card_features`.
-        actions: int64 [n], in the same suits.
-        log_probs: float32, when the action was chosen, [n, 1] of it alone, or [n, k] of all that have a logit.
-        advantages: float32 [n]; 0 where nothing is learned from them.
-        guides: float32 [n, k], what cards make in hindsight, where the loss looks at it, else [n, 0].
-        returns: float32 [n], what the critic of points, or the action's value, is to predict.
-        tricks: int64 [n], tricks that the seat ended the hand with.
-        is_bid: bool [n].
-    """
-
-    observations: torch.Tensor
-    states: torch.Tensor
-    masks: torch.Tensor
-    cards: torch.Tensor
-    actions: torch.Tensor
-    log_probs: torch.Tensor
-    advantages: torch.Tensor
-    guides: torch.Tensor
-    returns: torch.Tensor
-    tricks: torch.Tensor
-    is_bid: torch.Tensor
-
-    def __len__(self) -> int:
-        return len(self.actions)
-
-    def taken(self, rows: torch.Tensor, device: torch.device) -> Decisions:
-        """Returns some rows, int64 [m], on a device."""
-        names = [each.name for each in fields(Decisions)]
-        return Decisions(*(getattr(self, name).index_select(0, rows).to(device) for name in names))
-
-    @staticmethod
-    def concatenate(parts: Sequence[Decisions]) -> Decisions:
-        """Returns all rows of several sets."""
-        names = [each.name for each in fields(Decisions)]
-        return Decisions(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass
@@ -139,6 +95,7 @@ class Rollout:
         self._network_seconds, tables, steps = 0.0, np.arange(n), []
         schedules = Schedules.at(config, iteration)
         teaching = iteration < config.imitation_iterations
+        guided = schedules.guide > 0 and config.algorithm == "ppo"
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
                 masks = self._equivalents.without(batch.observations, batch.masks)
@@ -153,13 +110,15 @@ class Rollout:
                             step.actions = torch.from_numpy(self._taught(rows, masks))
                         actions[rows] = step.actions
                         if player == NETWORK:
-                            step.guides = self._guides(step, masks, schedules)
+                            if guided and not step.is_bid:
+                                step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
                             steps.append(step)
                 rows = np.flatnonzero(choice & (to_act == BOT))
                 if len(rows):
                     actions[rows] = self._actions(self.bot, rows)
                 batch.step(actions)
-        return self._learnt(steps), self._statistics(players)
+        width = self.network.actions.out_features if guided else 0
+        return judged(steps, batch, config, width), self._statistics(players)
 
     def _actions(self, bot: Agent, rows: np.ndarray) -> np.ndarray:
         """Returns what a bot does in some of the games."""
@@ -180,7 +139,7 @@ class Rollout:
         all_masks: np.ndarray,
         schedules: Schedules,
         rng: np.random.Generator,
-    ) -> _Step:
+    ) -> Step:
         """Lets a network decide in some of the games."""
         device, batch, n = network.device, self._batch, len(rows)
         padded = np.resize(rows, rounded_up(n))
@@ -209,7 +168,7 @@ class Rollout:
         draw(log_probs.numpy(), rng.random(n), actions, chosen)
         actions += NUM_CARDS if by_tricks else 0
         kept = torch.from_numpy(chosen)[:, None] if self.config.kl == 0 else _widened(log_probs, network, by_tricks)
-        return _Step(
+        return Step(
             rows,
             batch.seats.take(rows).astype(np.int64),
             observations[:n],
@@ -219,36 +178,10 @@ class Rollout:
             torch.from_numpy(actions),
             kept,
             values,
+            log_probs,
             is_bid,
             by_gradient,
         )
-
-    def _guides(self, step: _Step, masks: np.ndarray, schedules: Schedules) -> torch.Tensor:
-        """Returns what the cards of decisions make in hindsight; nothing is known of bids."""
-        guided = schedules.guide > 0 and self.config.algorithm == "ppo"
-        width = self.network.actions.out_features if guided else 0
-        if step.is_bid or not width:
-            return torch.zeros(len(step.rows), width)
-        return torch.from_numpy(card_values(self._batch, step.rows, masks, width))
-
-    def _learnt(self, steps: list[_Step]) -> list[Decisions]:
-        """Works out advantages (Schulman et al. 2016) backwards over each seat's own decisions in a hand."""
-        games, gae_lambda = self._batch.records, self.config.gae_lambda
-        rewards = torch.from_numpy(_rewards(games["last_points"], self._batch.rules, self.config.reward))
-        tricks = torch.from_numpy(games["last_tricks"].astype(np.int64))
-        next_values, carried = rewards.clone(), torch.zeros_like(rewards)
-        decisions = []
-        for step in reversed(steps):
-            at = torch.from_numpy(step.rows), torch.from_numpy(step.seats)
-            advantages = torch.zeros(len(step.rows))
-            if step.by_gradient:
-                carried[at] = next_values[at] - step.values + gae_lambda * carried[at]
-                next_values[at] = step.values
-                advantages = carried[at]
-            learnt = advantages, step.guides, rewards[at], tricks[at], torch.full((len(step.rows),), step.is_bid)
-            seen = step.observations, step.states, step.masks, step.cards, step.actions, step.log_probs
-            decisions.append(Decisions(*seen, *learnt))
-        return decisions
 
     def _statistics(self, players: np.ndarray) -> HandStatistics:
         games, seats = self._batch.records, players.shape[1]
@@ -261,40 +194,9 @@ class Rollout:
         )
 
 
-@dataclass
-class _Step:
-    """The network's decisions in one step of a batch; fields as in `Decisions`."""
-
-    rows: np.ndarray
-    seats: np.ndarray
-    observations: torch.Tensor
-    states: torch.Tensor
-    masks: torch.Tensor
-    cards: torch.Tensor
-    actions: torch.Tensor
-    log_probs: torch.Tensor
-    values: torch.Tensor
-    is_bid: bool
-    by_gradient: bool
-    guides: torch.Tensor = field(init=False)
-
-
 def _widened(log_probs: torch.Tensor, network: Network, by_tricks: bool) -> torch.Tensor:
     """Returns log-probabilities in the columns of the policy's own; bids that are no policy's have none there."""
     return log_probs if not by_tricks else log_probs.new_zeros((len(log_probs), network.actions.out_features))
-
-
-def _rewards(points: np.ndarray, rules: Rules, reward: str) -> np.ndarray:
-    """Returns what a hand's points are worth to each seat, float32 [games, seats of the record]."""
-    points = points.astype(np.float32)
-    if reward == "points":
-        return points
-    sides = np.array(rules.sides)
-    of_side = points[:, sides[:, 0]]
-    others = (of_side.sum(1, keepdims=True) - of_side) / (len(sides) - 1)
-    margins = np.zeros_like(points)
-    margins[:, sides] = (of_side - others)[:, :, None]
-    return margins
 
 
 def _seating(rng: np.random.Generator, num_games: int, seats: int, config: TrainConfig) -> np.ndarray:

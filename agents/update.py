@@ -10,10 +10,10 @@ import torch
 
 from agents import seeds
 from agents.config import TrainConfig
+from agents.decisions import Decisions
 from agents.network import Network
 from agents.precision import autocast, rounded_up
 from agents.ranks import Ranks
-from agents.rollout import Decisions
 from agents.schedules import Schedules
 from agents.weights import FlatWeights
 from bluke_env.batch import derive_seed

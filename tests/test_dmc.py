@@ -13,9 +13,9 @@ import agents.learner
 import train
 from agents import checkpoint
 from agents.config import TrainConfig
+from agents.decisions import Decisions
 from agents.learner import Learner
 from agents.network import POINTS_UNIT
-from agents.rollout import Decisions
 from agents.sampling import draw, epsilon_greedy
 from agents.update import update
 from bluke_env import bots

@@ -1,6 +1,7 @@
 """What cards make in the hands as they are, against the rule bot at a table, and what it does to learning."""
 
 import copy
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import pytest
 import torch
 from tiny_runs import run, trainer
 
-from agents.hindsight import card_values
+from agents.advantages import standardise
+from agents.decisions import Decisions
+from agents.hindsight import hindsight
+from agents.rollout import Rollout
 from bluke_env import BatchGame, Rules, Turn, bots
 from bluke_env.cards import NUM_CARDS
 
@@ -26,14 +30,14 @@ def rule_actions(batch: BatchGame) -> np.ndarray:
     return batch.relabel_actions(rule.act(Turn(batch.rules, batch.views(), batch.seats, games)), games)
 
 
-def finished(batch: BatchGame, row: int, card: int) -> int:
-    """The points of the seat to act in a game if it plays a card and rule bots play on."""
-    batch, seat, actions = copy.deepcopy(batch), batch.seats[row], rule_actions(batch)
+def finished(batch: BatchGame, row: int, card: int) -> np.ndarray:
+    """The points of all seats of a game if the seat to act plays a card and rule bots play on."""
+    batch, actions = copy.deepcopy(batch), rule_actions(batch)
     actions[row] = card
     batch.step(actions)
     while not batch.is_over[0]:
         batch.step(rule_actions(batch))
-    return int(batch.records["last_points"][row, seat])
+    return batch.records["last_points"][row, : batch.rules.num_players].astype(int)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -43,16 +47,57 @@ def test_values_are_what_the_rule_bot_makes_at_a_table(name: str) -> None:
     while not batch.is_over[0]:
         if not batch.masks[0, NUM_CARDS:].any():
             before = batch.records.copy()
-            values = card_values(batch, rows, batch.masks, NUM_CARDS)
+            legal = batch.masks[rows, :NUM_CARDS] != 0
+            weights = torch.from_numpy(np.where(legal, rng.random(legal.shape), -np.inf)).float()
+            policy, drawn = weights.log_softmax(1), weights.argmax(1)
+            found = hindsight(batch, rows, batch.masks, policy, drawn)
             assert (batch.records == before).all()
-            for row, found in zip(rows.tolist(), values, strict=True):
-                cards = np.flatnonzero(batch.masks[row])
-                points = [finished(batch, row, card) for card in cards.tolist()]
-                np.testing.assert_allclose(found[cards], np.array(points) - np.mean(points), atol=1e-4)
-                assert not np.delete(found, cards).any()
-                compared += len(set(points)) > 1
+            for index, row in enumerate(rows.tolist()):
+                own, probs = batch.seats[row], policy[index].exp().numpy()
+                points = {card: finished(batch, row, card) for card in np.flatnonzero(legal[index]).tolist()}
+                mean = sum(probs[card] * made for card, made in points.items())
+                np.testing.assert_allclose(found.expected[index], mean, atol=1e-3)
+                np.testing.assert_allclose(found.luck[index], points[int(drawn[index])] - mean, atol=1e-3)
+                even = np.mean([made[own] for made in points.values()])
+                for card, made in points.items():
+                    np.testing.assert_allclose(found.guides[index, card], made[own] - even, atol=1e-3)
+                assert not found.guides[index, ~legal[index]].any()
+                compared += len({tuple(made) for made in points.values()}) > 1
         batch.step((rng.random(batch.masks.shape) * batch.masks).argmax(1))
     assert compared > 3
+
+
+def test_what_the_hands_and_later_cards_explain_is_taken_out_of_advantages() -> None:
+    generator, n = torch.Generator().manual_seed(1), 4000
+    controls, own = torch.randn(n, 2, generator=generator), torch.randn(n, generator=generator)
+    parts = []
+    for rows in (slice(0, 1000), slice(1000, n)):
+        part = Decisions(*[torch.zeros(0)] * len(fields(Decisions)))
+        part.actions, part.is_bid = torch.zeros(n)[rows], torch.zeros(n, dtype=torch.bool)[rows]
+        part.controls, part.guides = controls[rows], own[rows, None].clone()
+        part.advantages = 3 + (own + controls @ torch.tensor([5.0, -2.0]))[rows]
+        parts.append(part)
+    standardise(parts, 0.25, bids_learn=False)
+    left = torch.cat([part.advantages for part in parts])
+    assert abs(float(left.mean())) < 1e-5
+    assert float(left.std()) == pytest.approx(0.75)
+    torch.testing.assert_close(left, 0.75 * (own - own.mean()) / own.std(), rtol=0, atol=0.15)
+    guides = torch.cat([part.guides for part in parts])[:, 0]
+    torch.testing.assert_close(guides, 0.25 * own / own.std(), rtol=0, atol=0.05)
+
+
+def test_advantages_of_a_run_are_less_noisy_for_it(tmp_path: Path) -> None:
+    """Most in hands of few cards, which hindsight knows nearly all about."""
+    settings = {"sizes_per_iteration": 1, "hands_per_size": 1024, "num_players": 4, "shards": 1}
+    with trainer(tmp_path, guide=0.5, final_guide=0.5, **settings) as made:
+        rollout = Rollout(made.config, 0, 4, made.learner.network, bots.make("rule"))
+        parts, _ = rollout.play(0, 0, "float32", None)
+        learning = [part for part in parts if not part.is_bid[0]]
+        before = float(torch.cat([part.advantages for part in learning]).std())
+        controls = torch.cat([part.controls for part in learning]).double()
+        values = torch.cat([part.advantages for part in learning]).double()
+        left = values - controls @ torch.linalg.lstsq(controls, values[:, None]).solution[:, 0]
+    assert float(left.std()) < 0.8 * before
 
 
 @pytest.mark.parametrize("changes", [{}, {"bids": "policy", "critic": "points"}, {"kl": 0.1}, {"num_players": (2, 4)}])

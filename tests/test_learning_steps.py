@@ -10,9 +10,10 @@ from tiny_runs import Learned, learner, perturb
 
 import agents.network
 import agents.precision
+from agents.advantages import rewards
 from agents.config import TrainConfig
+from agents.decisions import Decisions
 from agents.network import Network
-from agents.rollout import Decisions, _rewards
 from agents.update import losses, update
 from bluke_env import Rules
 from bluke_env.cards import NUM_CARDS
@@ -31,10 +32,10 @@ def learned(monkeypatch: pytest.MonkeyPatch) -> Learned:
 def test_margins_are_a_sides_points_less_the_mean_of_the_others() -> None:
     points = np.array([[30, -20, 11, 0, 99], [5, 5, 5, 5, 99]])
     expected = [[30 - (-9 / 3), -20 - 41 / 3, 11 - 10 / 3, 0 - 21 / 3], [0] * 4]
-    np.testing.assert_allclose(_rewards(points, Rules(num_players=4), "margin")[:, :4], expected, rtol=1e-6)
-    sides = _rewards(points[:1, [0, 1, 0, 1, 4]], Rules.preset("back_alley"), "margin")
+    np.testing.assert_allclose(rewards(points, Rules(num_players=4), "margin")[:, :4], expected, rtol=1e-6)
+    sides = rewards(points[:1, [0, 1, 0, 1, 4]], Rules.preset("back_alley"), "margin")
     assert sides[0, :4].tolist() == [50, -50, 50, -50]
-    assert _rewards(points, Rules(num_players=4), "points").tolist() == points.tolist()
+    assert rewards(points, Rules(num_players=4), "points").tolist() == points.tolist()
 
 
 @pytest.mark.parametrize("preset", ["bluke", "back_alley"])
@@ -45,12 +46,12 @@ def test_what_the_critic_predicts_is_the_reward(preset: str, reward: str, learne
     decisions = learned.played(made)
     (rollout,) = made._rollouts.values()
     rules = made.config.rules
-    rewards = _rewards(rollout._batch.records["last_points"], rules, reward)[:, : rules.num_players]
-    assert set(decisions.returns.tolist()) == set(rewards.ravel().tolist())
-    by_side = rewards[:, np.array(rules.sides)[:, 0]]
+    earned = rewards(rollout._batch.records["last_points"], rules, reward)[:, : rules.num_players]
+    assert set(decisions.returns.tolist()) == set(earned.ravel().tolist())
+    by_side = earned[:, np.array(rules.sides)[:, 0]]
     for side, seats in enumerate(rules.sides):
         for seat in seats:
-            np.testing.assert_array_equal(rewards[:, seat], by_side[:, side])
+            np.testing.assert_array_equal(earned[:, seat], by_side[:, side])
     assert (np.abs(by_side.sum(1)) < 1e-4).all() == (reward == "margin")
 
 

@@ -18,9 +18,9 @@ import agents.update
 import bluke_env.evaluation.duplicate
 from agents import checkpoint
 from agents.config import TrainConfig
+from agents.decisions import Decisions
 from agents.equivalents import Equivalents
 from agents.network import Network
-from agents.rollout import Decisions
 from bluke_env import BatchGame, Turn, bots
 from bluke_env.bots.random import RandomBot
 from bluke_env.cards import NUM_CARDS

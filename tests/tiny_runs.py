@@ -15,8 +15,8 @@ import torch
 
 import agents.learner
 from agents.config import TrainConfig
+from agents.decisions import Decisions
 from agents.learner import Learner
-from agents.rollout import Decisions
 from train import Trainer
 
 torch.set_num_threads(1)  # several wait for each other wherever something else computes too
