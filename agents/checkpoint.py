@@ -74,9 +74,10 @@ def contents(
 
 
 def for_playing(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns a checkpoint without what only going on with the run needs."""
+    """Returns a checkpoint without what only going on with the run needs, and with weights of half the size."""
     config = data["config"] | {"run_dir": TrainConfig.run_dir}
-    return data | {"config": config, "weights": None, "optimizer": None, "past": {}}
+    network = {name: weights.half() for name, weights in data["network"].items()}
+    return data | {"config": config, "network": network, "weights": None, "optimizer": None, "past": {}}
 
 
 def save(path: Path, data: dict[str, Any]) -> None:

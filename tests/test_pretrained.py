@@ -1,0 +1,48 @@
+"""The networks that come with the project."""
+
+import numpy as np
+import pytest
+
+import agents
+from bluke_env import BatchGame, Turn, bots
+from bluke_env.evaluation import measure
+
+NAMES = agents.pretrained()
+
+
+def test_there_is_one_for_four_players_one_for_two_to_six_and_one_for_back_alley() -> None:
+    tables = {name: [rules.num_players for rules in agents.load(name).tables] for name in NAMES}
+    assert tables == {"bluke-4p": [4], "bluke-2to6p": [2, 3, 4, 5, 6], "back-alley": [4]}
+    assert [name for name in NAMES if agents.load(name).rules.teams] == ["back-alley"]
+
+
+def test_together_they_are_small() -> None:
+    sizes = [(agents.PRETRAINED / f"{name}.pt").stat().st_size for name in NAMES]
+    assert sum(sizes) < 5_000_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_a_card(name: str) -> None:
+    card = (agents.PRETRAINED / f"{name}.md").read_text("utf-8")
+    assert card.startswith(f"# {name}\n")
+    assert "train.py" in card
+    assert "(final)" in card, "results are on deals that nothing was chosen by"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_plays_whole_matches_at_its_tables(name: str) -> None:
+    for rules in agents.load(name).tables:
+        batch, player, games = BatchGame(rules, 3, 7, autoreset=False), agents.load(name), np.arange(3)
+        while not batch.is_over.all():
+            batch.step(player.act(Turn(rules, batch.views(), batch.seats.copy(), games)))
+        assert batch.is_over.all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_beats_the_rule_bot_in_large_hands(name: str) -> None:
+    """On deals of its own tables, among opponents of one kind."""
+    player = agents.load(name)
+    for rules in player.tables:
+        size = max(hand.cards for hand in rules.schedule)
+        lead = measure(player, bots.make("rule"), rules, 150, 11, sizes=[size]).average["over_same_seat"]
+        assert lead.mean > 0, rules.num_players
