@@ -122,13 +122,12 @@ def _results(result: dict[str, Any]) -> list[str]:
     """Returns a table by hand size for each comparison of an evaluation."""
     lines = []
     for comparison in result["comparisons"]:
-        opponent = comparison["opponent"]
-        version = "" if opponent["version"] is None else f" (version {opponent['version']})"
+        player, opponent = (_named(comparison[side]) for side in ("player", "opponent"))
         lines += [
-            f"## Against {opponent['name']}{version}",
+            f"## {player} against {opponent}",
             "",
-            f"{result['deals']:,} deals of each kind × {result['rotations']} rotations, seed {result['seed']} "
-            f"({result['split']}).",
+            f"{result['rules']['num_players']} players, {result['deals']:,} deals of each kind × {result['rotations']} "
+            f"rotations, seed {result['seed']} ({result['split']}).",
             "",
             "| cards | over same seat | over opponents | made | bid |",
             "|---|---|---|---|---|",
@@ -140,6 +139,11 @@ def _results(result: dict[str, Any]) -> list[str]:
             lines.append(f"| {name} | {' | '.join(leads)} | {made:.1%} | {bid:.2f} |")
         lines.append("")
     return lines[:-1]
+
+
+def _named(player: dict[str, Any]) -> str:
+    version = player["version"]
+    return player["name"] if version is None else f"{player['name']} (version {version})"
 
 
 LEADS = ("over_same_seat", "over_opponents")

@@ -85,4 +85,4 @@ def test_results_become_tables(exported: Path, tmp_path: Path) -> None:
     card = (exported / "small.md").read_text("utf-8")
     lead = result.comparisons[0].average["over_same_seat"]
     assert f"| average | {lead.mean:+.2f} ± {lead.half_width:.2f} |" in card
-    assert "## Against rule (version 1)" in card
+    assert "## small against rule (version 1)" in card
