@@ -98,7 +98,7 @@ def shortened(command: str) -> list[str] | None:
         case "tensorboard", ["--logdir", _]:
             assert importlib.util.find_spec("tensorboard")
             return None  # it does not end
-        case "python", ["-m", "pytest"]:
+        case "python", ["-m", "pytest", *_]:
             return None  # it is running
         case "python", ["train.py", "--help"]:
             return words
