@@ -63,8 +63,10 @@ def trained(config: TrainConfig, setup: Setup, seconds: float) -> Speed:
         torchrun = ("torch.distributed.run", "--standalone", "--nproc-per-node", str(setup.processes))
         process = ("-m", "benchmarks.training_process", str(source), str(seconds), str(result))
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-m", *torchrun, *process], env=environment)
-        if done.returncode:
+        done = subprocess.run([sys.executable, "-m", *torchrun, *process], env=environment, stderr=subprocess.PIPE)
+        # Processes that have told all may be aborted while they end ("terminate called"): what counts is the result.
+        if not result.exists():
+            sys.stderr.buffer.write(done.stderr)
             sys.exit(f"benchmarks.training: training with {setup.name} failed")
         return Speed(**json.loads(result.read_text(encoding="utf-8")))
 
