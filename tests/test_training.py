@@ -363,9 +363,9 @@ def test_learning_again_and_again_from_the_same_decisions_improves_every_loss(
 def test_a_minute_of_training_makes_a_better_player(tmp_path: Path) -> None:
     settings = {"iterations": 30, "sizes_per_iteration": 4, "hands_per_size": 512, "hidden_sizes": (128, 128)}
     with trainer(tmp_path, minibatch_size=2048, evaluate_against=("random", "rule"), **settings) as made:
-        before = judge(made, 60)
+        before = judge(made, 300)
         run(made, 30)
-        after = judge(made, 60)
+        after = judge(made, 300)
     for early, late in zip(before.comparisons, after.comparisons, strict=True):
         one, other = (comparison.average["over_same_seat"] for comparison in (early, late))
         assert other.mean - other.half_width > one.mean + one.half_width, late.opponent
