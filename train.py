@@ -171,16 +171,21 @@ def print_live(point: LivePoint, console: Console) -> None:
 def judge(trainer: Trainer, deals: int) -> Evaluation:
     """Plays the network as it is now against the bots of the configuration, on deals that no training sees."""
     opponents = [bots.make(spec) for spec in trainer.config.evaluate_against]
-    return evaluate.compare(trainer.learner.agent, opponents, trainer.config.rules, deals, trainer.config.seed)
+    config = trainer.config
+    matches = config.reward == "wins"
+    return evaluate.compare(trainer.learner.agent, opponents, config.rules, deals, config.seed, matches=matches)
 
 
 def print_averages(evaluation: Evaluation, console: Console) -> None:
     """Prints how a network does on average over the hands of the schedule, a line for each opponent."""
     for comparison in evaluation.comparisons:
-        lead = comparison.average["over_same_seat"]
+        lead, wins = comparison.average["over_same_seat"], comparison.average.get("match_wins")
+        won = "" if wins is None else f", {wins.mean:.1%} ± {wins.half_width:.1%} of the matches won"
         console.print(
-            f"before training, against {comparison.opponent}: {lead.mean:+.2f} ± {lead.half_width:.2f} points a hand",
+            f"before training, against {comparison.opponent}: {lead.mean:+.2f} ± {lead.half_width:.2f} points a hand"
+            f"{won}",
             highlight=False,
+            soft_wrap=True,
         )
 
 
@@ -231,8 +236,8 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
 
 
 FIXED = (
-    "preset", "num_players", "min_bid", "bluke_lead", "algorithm", "hidden_sizes", "bids", "critic", "critic_sizes",
-    "seed", "shards",
+    "preset", "num_players", "min_bid", "bluke_lead", "algorithm", "reward", "hidden_sizes", "bids", "critic",
+    "critic_sizes", "seed", "shards",
 )  # fmt: skip
 """Settings that a run keeps for good."""
 

@@ -9,20 +9,29 @@ import torch
 
 from agents.config import TrainConfig
 from agents.decisions import Decisions, Step
+from agents.winning import VARIANCE, WIN, win_shares
 from bluke_env import BatchGame, Rules
 
 
-def judged(steps: Sequence[Step], batch: BatchGame, config: TrainConfig, guide_width: int) -> list[Decisions]:
+def judged(
+    steps: Sequence[Step], batch: BatchGame, config: TrainConfig, guide_width: int, outlook: torch.Tensor | None
+) -> list[Decisions]:
     """Works out advantages (Schulman et al. 2016) backwards over each seat's own decisions in a hand.
 
     Args:
         steps: The network's decisions in the hands of a batch, in order.
-        batch: The hands, which have ended.
+        batch: The hands, which have just ended.
         config: Settings of the run.
         guide_width: Columns of `Decisions.guides`.
+        outlook: See `agents.winning`, for a reward of wins.
     """
     games, seats = batch.records, batch.rules.num_players
-    earned = torch.from_numpy(rewards(games["last_points"], batch.rules, config.reward))
+    if outlook is None:
+        earned = torch.from_numpy(rewards(games["last_points"], batch.rules, config.reward))
+    else:
+        scores, left = games["scores"][:, :seats].astype(np.float32), batch.rules.num_hands - games["hand_number"]
+        later = outlook[left.astype(np.int64), VARIANCE:].sum(1).cpu()
+        earned = WIN * win_shares(torch.from_numpy(scores), later)
     tricks = torch.from_numpy(games["last_tricks"].astype(np.int64))
     next_values, carried, luck = earned.clone(), torch.zeros_like(earned), torch.zeros_like(earned)
     decisions = []

@@ -36,7 +36,8 @@ class TrainConfig:
         past_every: Iterations between the networks that are kept for that.
         past_kept: How many of them are kept, the latest.
         algorithm: How actions are learned: "ppo", or "dmc" for Deep Monte Carlo, which trains no critic.
-        reward: What is maximised, a seat's "points" of a hand or its "margin" over the mean of the other sides.
+        reward: What is maximised, a seat's "points" of a hand, its "margin" over the mean of the other sides, or its
+            "wins": the share of whole matches won, of which an iteration then plays `hands_per_size`.
         bids: Where bids come from: the predicted "tricks" after each bid, or the "policy", as cards do.
         critic: What the critic predicts, the distribution of "tricks" or the reward itself, "points".
         critic_sizes: Widths of a critic of its own that sees all hands; none for one on the policy's layers.
@@ -94,7 +95,7 @@ class TrainConfig:
     past_every: int = 50
     past_kept: int = 10
     algorithm: Literal["ppo", "dmc"] = "ppo"
-    reward: Literal["points", "margin"] = "points"
+    reward: Literal["points", "margin", "wins"] = "points"
     bids: Literal["tricks", "policy"] = "tricks"
     critic: Literal["tricks", "points"] = "tricks"
     critic_sizes: tuple[int, ...] = ()
@@ -177,6 +178,8 @@ class TrainConfig:
             bots.make(spec)  # refuses what is no bot
         _check("seed", self.seed, 0 <= self.seed < 1 << 63, "from 0 to 2**63 - 1")
         self._check_heads()
+        if self.reward == "wins":
+            self._check_matches()
 
     def _check_heads(self) -> None:
         """Refuses heads that cannot say what another setting asks for."""
@@ -187,12 +190,20 @@ class TrainConfig:
         scalar = self.critic == "points"
         wanted = '"points": the tricks of a hand alone do not say it'
         _check("critic", self.critic, scalar or self.bids == "tricks", wanted + " before the bid is made")
-        _check("critic", self.critic, scalar or self.reward == "points", wanted + " for a reward of " + self.reward)
+        _check("critic", self.critic, scalar or self.reward != "margin", wanted + " for a reward of margin")
         teams = self.preset == "back_alley"
         _check("critic", self.critic, scalar or not teams, wanted + " in Back Alley")
         _check(
             "bids", self.bids, self.bids == "policy" or not teams, '"policy" in Back Alley, where sides bid together'
         )
+
+    def _check_matches(self) -> None:
+        """Refuses what goes with single hands only."""
+        _check("preset", self.preset, self.preset == "bluke", "bluke for a reward of wins")
+        _check("num_players", self.num_players, len(self.seats) == 1, "one number for a reward of wins")
+        _check("algorithm", self.algorithm, self.algorithm == "ppo", "ppo for a reward of wins")
+        for name in ("guide", "final_guide", "live_minutes"):
+            _check(name, getattr(self, name), getattr(self, name) == 0, "0 for a reward of wins: it is about points")
 
     @property
     def seats(self) -> tuple[int, ...]:

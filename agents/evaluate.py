@@ -41,17 +41,19 @@ def compare(
     *,
     sizes: Sequence[int] | None = None,
     reverse: bool = False,
+    matches: bool = False,
 ) -> Evaluation:
-    """Measures a player against each of several opponents on the same duplicate deals of single hands.
+    """Measures a player against each of several opponents on the same duplicate deals.
 
     Args:
         player: Sits in one seat.
         opponents: Each in turn takes all other seats, and is the baseline.
         rules: Of the tables; their schedule says which kinds of hands are played.
-        deals: Deals for each kind of hand.
+        deals: Deals for each kind of hand, or matches.
         seed: Of the deals and of players that draw lots.
         sizes: Only hands of so many cards; all of the schedule by default.
         reverse: Also measure one of each opponent among several of the player.
+        matches: Whether whole matches are played in place of single hands.
 
     Raises:
         ValueError: An argument is invalid, or a player plays other games.
@@ -60,7 +62,7 @@ def compare(
     agents = named([player, *opponents])
     names = {id(agent): name for name, agent in agents.items()}
     pairings = pairs(names[id(player)], [names[id(opponent)] for opponent in opponents], rules, reverse)
-    plan = Plan(rules, tables_of(pairings), tuple(scheduled_times(rules, sizes)), deals, seed)
+    plan = Plan(rules, tables_of(pairings), None if matches else tuple(scheduled_times(rules, sizes)), deals, seed)
     start = time.perf_counter()
     results = played(plan, agents.__getitem__)
     return evaluation_of(plan, results, pairings, agents.__getitem__, time.perf_counter() - start)

@@ -119,24 +119,29 @@ def _curve(curve: Sequence[dict[str, float]]) -> list[str]:
 
 
 def _results(result: dict[str, Any]) -> list[str]:
-    """Returns a table by hand size for each comparison of an evaluation."""
-    lines = []
+    """Returns a table for each comparison of an evaluation, by hand size if it is not about whole matches."""
+    lines, matches = [], result["unit"] == "match"
+    played = "matches" if matches else "deals of each kind"
     for comparison in result["comparisons"]:
         player, opponent = (_named(comparison[side]) for side in ("player", "opponent"))
         lines += [
             f"## {player} against {opponent}",
             "",
-            f"{result['rules']['num_players']} players, {result['deals']:,} deals of each kind × {result['rotations']} "
+            f"{result['rules']['num_players']} players, {result['deals']:,} {played} × {result['rotations']} "
             f"rotations, seed {result['seed']} ({result['split']}).",
             "",
-            "| cards | over same seat | over opponents | made | bid |",
-            "|---|---|---|---|---|",
+            "| cards | over same seat | over opponents | made | bid |" + matches * " matches won |",
+            "|---|---|---|---|---|" + matches * "---|",
         ]
         rows = [(str(hand["cards"]), hand["estimates"]) for hand in comparison["hands"]]
         for name, estimates in [*rows, ("average", comparison["average"])]:
             leads = [f"{estimates[key]['mean']:+.2f} ± {estimates[key]['half_width']:.2f}" for key in LEADS]
             made, bid = estimates["made"]["mean"], estimates["bid"]["mean"]
-            lines.append(f"| {name} | {' | '.join(leads)} | {made:.1%} | {bid:.2f} |")
+            line = f"| {name} | {' | '.join(leads)} | {made:.1%} | {bid:.2f} |"
+            if matches:
+                won = estimates["match_wins"]
+                line += f" {won['mean']:.1%} ± {won['half_width']:.1%} |"
+            lines.append(line)
         lines.append("")
     return lines[:-1]
 

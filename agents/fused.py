@@ -1,7 +1,8 @@
-"""The losses of short rows in one pass each on a CPU, where PyTorch would make twenty over the same small numbers.
+"""What is worked out over short rows, in one pass each on a CPU, where PyTorch would make twenty over the same numbers.
 
-Both have a plain twin in PyTorch, which a GPU and the rarer settings use and the tests compare them with: `agents.ppo`
-has that of the policy, `Network.trick_log_probs` and `Network.values` those of the tricks.
+All have a plain twin in PyTorch, which a GPU and the rarer settings use and the tests compare them with: `agents.ppo`
+has that of the policy, `Network.action_logits` that of the cards, `Network.trick_log_probs` and `Network.values` those
+of the tricks.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ def policy_sums(
     actions: torch.Tensor,
     played: torch.Tensor,
     advantages: torch.Tensor,
+    guides: torch.Tensor,
     clip: float,
 ) -> torch.Tensor:
-    """Returns four sums over rows: PPO's loss, the entropy, the divergence from what played, and how many are clipped.
+    """Returns five sums over rows.
 
-    Gradients of the first two reach the logits.
+    They are PPO's loss, the entropy, minus what the policy makes by the guides, the divergence from what played, and
+    how many are clipped. Gradients of the first three reach the logits.
 
     Args:
         logits: float32 [n, k].
@@ -32,34 +35,36 @@ def policy_sums(
         actions: int64 [n].
         played: float32 [n], log-probabilities of the actions when they were chosen.
         advantages: float32 [n].
+        guides: float32 [n, k], or [n, 0] for none.
         clip: PPO's bound.
     """
-    return _PolicySums.apply(logits, masks, actions, played, advantages, clip)
+    return _PolicySums.apply(logits, masks, actions, played, advantages, guides, clip)
 
 
 class _PolicySums(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, logits: torch.Tensor, *others: Any) -> torch.Tensor:
         *tensors, clip = others
-        masks, actions = tensors[0], tensors[1]
-        log_probs, rows, sums = torch.empty_like(logits), torch.empty(len(logits), 2), torch.zeros(4)
+        masks, actions, guides = tensors[0], tensors[1], tensors[4]
+        log_probs, rows, sums = torch.empty_like(logits), torch.empty(len(logits), 3), torch.zeros(5)
         arrays = [tensor.numpy() for tensor in (logits, *tensors, log_probs, rows, sums)]
         _policy_sums(*arrays, clip)
-        context.save_for_backward(log_probs, masks, actions, rows)
+        context.save_for_backward(log_probs, masks, actions, guides, rows)
         return sums
 
     @staticmethod
     def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        log_probs, masks, actions, rows = context.saved_tensors
+        log_probs, masks, actions, guides, rows = context.saved_tensors
         out = torch.empty_like(log_probs)
-        arrays = [tensor.numpy() for tensor in (log_probs, masks, actions, rows, gradients[0], out)]
+        arrays = [tensor.numpy() for tensor in (log_probs, masks, actions, guides, rows, gradients[0], out)]
         _policy_gradients(*arrays)
-        return (out, *[None] * 5)
+        return (out, *[None] * 6)
 
 
 @kernel
-def _policy_sums(logits, masks, actions, played, advantages, log_probs, rows, sums, clip):
-    """Writes log-probabilities, for each row the derivative of its loss by its action's and its entropy, and sums."""
+def _policy_sums(logits, masks, actions, played, advantages, guides, log_probs, rows, sums, clip):
+    """Writes log-probabilities, the sums, and of each row the derivative by its action's, entropy and guided mean."""
+    guided = guides.shape[1] > 0
     for row in range(len(logits)):
         most = np.float32(-np.inf)
         for action in range(logits.shape[1]):
@@ -69,26 +74,32 @@ def _policy_sums(logits, masks, actions, played, advantages, log_probs, rows, su
         for action in range(logits.shape[1]):
             if masks[row, action]:
                 total += np.exp(logits[row, action] - most)
-        norm, entropy = most + np.log(total), np.float32(0)
+        norm, entropy, made = most + np.log(total), np.float32(0), np.float32(0)
         for action in range(logits.shape[1]):
             if masks[row, action]:
                 log_prob = logits[row, action] - norm
                 log_probs[row, action] = log_prob
-                entropy -= np.exp(log_prob) * log_prob
+                prob = np.exp(log_prob)
+                entropy -= prob * log_prob
+                if guided:
+                    made += prob * guides[row, action]
         log_ratio = log_probs[row, actions[row]] - played[row]
         ratio, advantage = np.exp(log_ratio), advantages[row]
         clipped = min(max(ratio, np.float32(1 - clip)), np.float32(1 + clip))
         rows[row, 0] = -ratio * advantage if ratio * advantage <= clipped * advantage else np.float32(0)
         rows[row, 1] = entropy
+        rows[row, 2] = made
         sums[0] -= min(ratio * advantage, clipped * advantage)
         sums[1] += entropy
-        sums[2] += ratio - 1 - log_ratio
-        sums[3] += ratio != clipped
+        sums[2] -= made
+        sums[3] += ratio - 1 - log_ratio
+        sums[4] += ratio != clipped
 
 
 @kernel
-def _policy_gradients(log_probs, masks, actions, rows, gradients, out):
+def _policy_gradients(log_probs, masks, actions, guides, rows, gradients, out):
     """Writes the gradients of the logits."""
+    guided = guides.shape[1] > 0
     for row in range(len(log_probs)):
         by_loss, by_entropy, entropy = gradients[0] * rows[row, 0], gradients[1], rows[row, 1]
         for action in range(log_probs.shape[1]):
@@ -98,6 +109,62 @@ def _policy_gradients(log_probs, masks, actions, rows, gradients, out):
                 prob = np.exp(log_prob)
                 out[row, action] = by_loss * ((action == actions[row]) - prob)
                 out[row, action] -= by_entropy * prob * (log_prob + entropy)
+                if guided:
+                    out[row, action] -= gradients[2] * prob * (guides[row, action] - rows[row, 2])
+
+
+def card_logits(logits: torch.Tensor, weights: torch.Tensor, cards: torch.Tensor, unit: float) -> torch.Tensor:
+    """Returns logits with the weighted features of cards added to those of the cards, float32 [n, k].
+
+    Args:
+        logits: float32 [n, k]; cards come first.
+        weights: float32 [n, f], of the features.
+        cards: int8 [n, f * c], feature after feature.
+        unit: What stands for 1 in them.
+    """
+    return _CardLogits.apply(logits, weights, cards, unit)
+
+
+class _CardLogits(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        context: Any, logits: torch.Tensor, weights: torch.Tensor, cards: torch.Tensor, unit: float
+    ) -> torch.Tensor:
+        context.save_for_backward(weights, cards)
+        context.unit = unit
+        out = logits.clone()
+        _add_features(out.numpy(), weights.numpy(), cards.numpy(), np.float32(1 / unit))
+        return out
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        weights, cards = context.saved_tensors
+        of_weights, of_logits = torch.zeros_like(weights), gradients[0].contiguous()
+        _weight_gradients(of_logits.numpy(), cards.numpy(), np.float32(1 / context.unit), of_weights.numpy())
+        return of_logits, of_weights, None, None
+
+
+@kernel
+def _add_features(logits, weights, cards, scale):
+    kinds = weights.shape[1]
+    number = cards.shape[1] // kinds
+    for row in range(len(logits)):
+        for kind in range(kinds):
+            weight = weights[row, kind] * scale
+            for card in range(number):
+                logits[row, card] += weight * cards[row, kind * number + card]
+
+
+@kernel
+def _weight_gradients(gradients, cards, scale, out):
+    kinds = out.shape[1]
+    number = cards.shape[1] // kinds
+    for row in range(len(out)):
+        for kind in range(kinds):
+            total = np.float32(0)
+            for card in range(number):
+                total += gradients[row, card] * cards[row, kind * number + card]
+            out[row, kind] = total * scale
 
 
 def trick_loss(logits: torch.Tensor, possible: torch.Tensor, tricks: torch.Tensor) -> torch.Tensor:

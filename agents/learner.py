@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,10 +19,11 @@ from agents.network import Heads, Network
 from agents.player import NetworkAgent
 from agents.precision import chosen_device, chosen_precision
 from agents.ranks import Ranks
-from agents.rollout import HandStatistics, Rollout
+from agents.rollout import WHOLE_MATCH, HandStatistics, Rollout
 from agents.schedules import Schedules
 from agents.update import Algorithm, Learning, update
 from agents.weights import FlatWeights
+from agents.winning import outlook
 from bluke_env import Agent, bots
 from bluke_env.batch import derive_seed
 
@@ -60,6 +61,8 @@ class Learner:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network = Network(config.tables, heads_of(config)).to(self.device)
+        if config.reward == "wins":
+            self.network.outlook.copy_(outlook(config.rules))
         if config.initial is not None and resumed is None:
             self._begin_with(config.initial)
         self.weights = FlatWeights(self.network)
@@ -80,7 +83,7 @@ class Learner:
     def _begin_with(self, initial: str) -> None:
         data = checkpoint.read(path_of(initial))
         try:
-            self.network.load_state_dict(data["network"])
+            self.network.begin_with(data["network"])
         except RuntimeError:
             raise ValueError(
                 f"{initial} cannot be the initial network: it was trained with the shape {data['heads']} for tables of "
@@ -160,14 +163,14 @@ class Learner:
         """Plays a shard of the hands of an iteration, of all sizes drawn."""
         iteration = self.progress.iteration
         parts: list[list[Decisions]] = []
-        statistics = []
+        statistics: list[HandStatistics] = []
         for place, size in self._sizes(iteration):
             if (place, size) not in self._rollouts:
                 self._rollouts[place, size] = Rollout(self.config, place, size, self.network, self._opponent)
             past = self._past(iteration, place, size)
-            part, hands = self._rollouts[place, size].play(iteration, shard, self.progress.precision, past)
-            parts.append(part)
-            statistics.append(hands)
+            groups, hands = self._rollouts[place, size].play(iteration, shard, self.progress.precision, past)
+            parts += groups
+            statistics += hands
         guide = Schedules.at(self.config, iteration).guide
         for group in parts if self.config.advantages == "size" else [[part for size in parts for part in size]]:
             standardise(group, guide, self.network.heads.bids == "policy")
@@ -184,6 +187,8 @@ class Learner:
 
     def _sizes(self, iteration: int) -> list[tuple[int, int]]:
         """Draws tables and hand sizes of an iteration, each at most once, large hands more often: they are harder."""
+        if self.config.reward == "wins":
+            return [(0, WHOLE_MATCH)]
         config, learnable, tables = self.config, self.config.learnable, self.config.tables
         sizes = np.array([size for _, size in learnable], np.float64)
         most = np.array([tables[place].most_cards for place, _ in learnable])
@@ -207,4 +212,5 @@ class Learner:
 
 def heads_of(config: TrainConfig) -> Heads:
     """Returns the shape of the network that a run trains."""
-    return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes)
+    aim: Literal["points", "wins"] = "wins" if config.reward == "wins" else "points"
+    return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes, aim)

@@ -11,6 +11,9 @@ Suits come in canonical order (see `bluke_env.engine.suits`). One trunk carries 
 - the critic: where `Heads.critic` is "tricks", while playing, a distribution of the tricks that the seat will end
   with, which together with its bid is an expected score; otherwise the expected reward. A critic of its own sees all
   hands instead, and is of use in training alone.
+
+Where `Heads.aim` is "wins", a number of tricks is worth not its points but the chance to win the match that it leaves,
+see `agents.winning`.
 """
 
 from __future__ import annotations
@@ -24,14 +27,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from agents import card_features, fused
+from agents import card_features, fused, winning
 from agents.precision import SHAPE, rounded_up
 from agents.sparse import SparseInput
 from bluke_env import ObservationLayout, Rules
 from bluke_env.cards import NUM_CARDS
 
 _MATCH_SLICES = ("scores", "scores_fine", "hands_left")
-"""What a network that maximises the points of single hands does not look at."""
+"""What a network that maximises points does not look at."""
 
 _CARD_WEIGHTS = (4.0, -4.0, 0.0, 0.0)
 """Of the features of cards before training: it begins near the rule bot's cards, but far from sure."""
@@ -50,6 +53,7 @@ class Heads:
     bids: Literal["tricks", "policy"] = "tricks"
     critic: Literal["tricks", "points"] = "tricks"
     critic_sizes: tuple[int, ...] = ()
+    aim: Literal["points", "wins"] = "points"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain values, lists for tuples."""
@@ -86,16 +90,19 @@ class Network(nn.Module):
     """
 
     score_table: torch.Tensor
+    outlook: torch.Tensor
 
     def __init__(self, tables: tuple[Rules, ...], heads: Heads) -> None:
         super().__init__()
         self.heads = heads
         self.layout = layout = layout_for(tables)
         state_scale = layout.state_scale.copy()
-        for name in _MATCH_SLICES:
+        for name in _MATCH_SLICES if heads.aim == "points" else ():
             state_scale[layout.slice(name)] = 0
         table = score_table(layout.most_cards, tables[0])
         self.register_buffer("score_table", torch.from_numpy(table), persistent=False)
+        if heads.aim == "wins":
+            self.register_buffer("outlook", torch.zeros(tables[0].num_hands + 1, winning.LATER + 1))
         bids, width = layout.most_cards + 1, heads.hidden_sizes[-1]
         self.trunk = _layers(state_scale[: layout.size], heads.hidden_sizes)
         self.actions = nn.Linear(width, NUM_CARDS if heads.bids == "tricks" else layout.num_actions)
@@ -115,6 +122,21 @@ class Network(nn.Module):
             self.critic_trunk = _layers(state_scale, heads.critic_sizes)
             width = heads.critic_sizes[-1]
         self.critic = nn.Linear(width, bids if heads.critic == "tricks" else 1)
+
+    def begin_with(self, weights: dict[str, torch.Tensor]) -> None:
+        """Takes the weights of a network of the same shape, whose aim may be another.
+
+        Raises:
+            RuntimeError: It had another shape.
+        """
+        if self.heads.aim == "points":
+            weights = {name: values for name, values in weights.items() if name != "outlook"}
+        if self.heads.aim == "wins" and "outlook" not in weights:
+            first = weights["trunk.0.weight"].clone()
+            for name in _MATCH_SLICES:  # it has never looked at them
+                first[self.layout.slice(name)] = 0
+            weights = weights | {"trunk.0.weight": first, "outlook": self.outlook}
+        self.load_state_dict(weights)
 
     @property
     def device(self) -> torch.device:
@@ -143,6 +165,8 @@ class Network(nn.Module):
             part: Which rows of the features these n are, here as elsewhere.
         """
         logits, weights = _head(self.actions, features, part), _head(self.card_weights, features, part)
+        if logits.device.type == "cpu":
+            return fused.card_logits(logits, weights, cards, card_features.UNIT)
         of_cards = (weights[:, :, None] * cards.view(*weights.shape, NUM_CARDS)).sum(1) / card_features.UNIT
         return logits + functional.pad(of_cards, (0, logits.shape[1] - NUM_CARDS))
 
@@ -199,6 +223,9 @@ class Network(nn.Module):
         if self.heads.critic == "points":
             return _head(self.critic, critic_features, part)[:, 0] * POINTS_UNIT
         bids = self.own_bids(observations)
+        if self.heads.aim == "wins":
+            worth = self.win_values(self.score_table[bids], observations)
+            return (self.trick_log_probs(critic_features[part], observations).exp() * worth).sum(1)
         if observations.device.type == "cpu" and not torch.is_grad_enabled():
             values = torch.empty(len(observations))
             tensors = (
@@ -213,8 +240,26 @@ class Network(nn.Module):
         return (probs * self.score_table[bids]).sum(1)
 
     def bid_values(self, features: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """Returns the expected points of every bid, float32 [n, bids]."""
-        return (self.bid_trick_log_probs(features, observations).exp() * self.score_table).sum(2)
+        """Returns the expected points of every bid, or what it is expected to do for the match, float32 [n, bids]."""
+        worth = self.score_table
+        if self.heads.aim == "wins":
+            worth = self.win_values(worth.expand(len(observations), -1, -1), observations)
+        return (self.bid_trick_log_probs(features, observations).exp() * worth).sum(2)
+
+    def win_values(self, points: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        """Returns what points made in the present hand are worth for the match, in `winning.WIN`, float32 [n, ...].
+
+        The other seats' hands are taken for average ones.
+
+        Args:
+            points: Of the seat that sees, float32 [n, ...].
+            observations: int8 [n, layout.size].
+        """
+        coarse, fine, left = (observations[:, self.layout.slice(name)].float() for name in _MATCH_SLICES)
+        scores = coarse * self.layout.score_unit + fine
+        mean, variance, later = self.outlook[left[:, 0].long().clamp(max=len(self.outlook) - 1)].unbind(1)
+        own = scores[:, 0].view(-1, *[1] * (points.ndim - 1)) + points
+        return winning.WIN * winning.chance_to_win(own, scores[:, 1:] + mean[:, None], later, later + variance)
 
     def bid_log_probs(
         self, features: torch.Tensor, observations: torch.Tensor, masks: torch.Tensor, temperature: float

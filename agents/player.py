@@ -72,6 +72,11 @@ class NetworkAgent:
                 f"{self.name} was trained for hands of up to {layout.most_cards} cards, but the table plays "
                 f"{turn.rules.most_cards}"
             )
+        if self.network.heads.aim == "wins" and ObservationLayout.of(turn.rules).score_unit > layout.score_unit:
+            raise ValueError(
+                f"{self.name} was trained to win matches of {self.rules.num_hands} hands, but the table plays "
+                f"{turn.rules.num_hands}, with scores beyond those it knows"
+            )
         encoded = self._encoded(turn)
         if not encoded.masks.any(1).all():
             row = int(encoded.masks.any(1).argmin())
@@ -96,7 +101,7 @@ class NetworkAgent:
         return np.concatenate(parts), encoded
 
     def _encoded(self, turn: Turn) -> Encoded:
-        """Returns what the seats see, with room for the scores of any match: the network looks at none."""
+        """Returns what the seats see, with room for the scores of any match: few networks look at them."""
         layout = self.network.layout
         layout = replace(layout, score_unit=max(layout.score_unit, ObservationLayout.of(turn.rules).score_unit))
         return turn.encode(layout, canonical=self.suit_order == "canonical")

@@ -29,12 +29,8 @@ def losses(
         values = network.values(seen, observations, part) / POINTS_UNIT
         sums["critic_loss"] = functional.mse_loss(values, decisions.returns[part] / POINTS_UNIT, reduction="sum")
     loss = sums["policy_loss"] + config.critic_weight * sums["critic_loss"]
-    if decisions.guides.shape[1] and not learning.imitates:
-        probs = masked_log_softmax(logits, decisions.masks[part]).exp()
-        sums["guide_loss"] = -(probs * decisions.guides[part]).sum()  # minus what the policy makes in hindsight
-        loss = loss + sums["guide_loss"]
     if not learning.imitates:
-        loss = loss - learning.schedules.entropy_weight * sums["entropy"] + config.kl * sums["kl"]
+        loss = loss + sums["guide_loss"] - learning.schedules.entropy_weight * sums["entropy"] + config.kl * sums["kl"]
     return loss, sums
 
 
@@ -43,11 +39,11 @@ def _policy_losses(
 ) -> dict[str, torch.Tensor]:
     """Returns the sums over some decisions that concern the policy."""
     config, masks, actions = learning.config, decisions.masks[part], decisions.actions[part]
-    before, advantages = decisions.log_probs[part], decisions.advantages[part]
+    before, advantages, guides = (each[part] for each in (decisions.log_probs, decisions.advantages, decisions.guides))
     whole = before.shape[1] > 1
     if logits.device.type == "cpu" and not whole and not learning.imitates:
-        sums = fused.policy_sums(logits, masks, actions, before[:, 0], advantages, config.clip)
-        return dict(zip(("policy_loss", "entropy", "kl", "clipped"), sums.unbind(), strict=True))
+        sums = fused.policy_sums(logits, masks, actions, before[:, 0], advantages, guides, config.clip)
+        return dict(zip(("policy_loss", "entropy", "guide_loss", "kl", "clipped"), sums.unbind(), strict=True))
     illegal, log_probs = masks[:, : logits.shape[1]] == 0, masked_log_softmax(logits, masks)
     chosen = log_probs.gather(1, actions[:, None])[:, 0]
     # An illegal action has probability 0 and log-probability -inf; its term is 0, and so is its gradient.
@@ -63,9 +59,11 @@ def _policy_losses(
         kl = (log_probs.exp() * (finite - before.masked_fill(illegal, 0.0))).sum()
     else:
         kl = (ratio - 1 - log_ratio).detach().sum()
+    made = (log_probs.exp() * guides).sum() if guides.shape[1] else entropy.new_zeros(())
     return {
         "policy_loss": -torch.minimum(ratio * advantages, clipped * advantages).sum(),
         "entropy": entropy,
+        "guide_loss": -made,  # what the policy makes in hindsight
         "kl": kl,
         "clipped": (ratio != clipped).sum().float(),
     }

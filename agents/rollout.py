@@ -25,6 +25,9 @@ from bluke_env.cards import NUM_CARDS
 
 NETWORK, BOT, PAST = 0, 1, 2
 
+WHOLE_MATCH = 0
+"""Stands for the size of a hand where whole matches are played."""
+
 
 @dataclass
 class HandStatistics:
@@ -46,22 +49,23 @@ class HandStatistics:
 
 
 class Rollout:
-    """Plays hands of one size at one table.
+    """Plays hands of one size at one table, or whole matches.
 
     Args:
         config: Settings of the run.
         place: Which of its tables.
-        size: Cards in a hand.
+        size: Cards in a hand, or `WHOLE_MATCH`.
         network: Plays, and its layout is used for all sizes.
         bot: Who takes the seats that are a bot's.
     """
 
     def __init__(self, config: TrainConfig, place: int, size: int, network: Network, bot: Agent) -> None:
-        self.config, self.size, self.network, self.bot = config, size, network, bot
+        self.config, self.network, self.bot = config, network, bot
         rules = config.tables[place]
+        rules = rules if size == WHOLE_MATCH else rules.hands_of(size)
         self._seed = derive_seed(config.seed, seeds.DEALS, rules.num_players, size)
-        self._batch = BatchGame.hands_of(
-            rules, size, config.hands_per_size // config.shards, self._seed, autoreset=False,
+        self._batch = BatchGame(
+            rules, config.hands_per_size // config.shards, self._seed, autoreset=False,
             suit_order=config.suit_order, layout=network.layout,
         )  # fmt: skip
         self._equivalents = Equivalents(network.layout)
@@ -70,7 +74,7 @@ class Rollout:
 
     def play(
         self, iteration: int, shard: int, precision: str, past: Network | None
-    ) -> tuple[list[Decisions], HandStatistics]:
+    ) -> tuple[list[list[Decisions]], list[HandStatistics]]:
         """Plays a shard of the hands of an iteration; every iteration and shard has deals of its own.
 
         Args:
@@ -80,7 +84,7 @@ class Rollout:
             past: An earlier network for the seats that are its own; without one they are the network's.
 
         Returns:
-            The network's decisions in several sets, and what happened.
+            For every hand of the games the network's decisions in several sets, and what happened in it.
         """
         config, batch, n = self.config, self._batch, self._batch.num_games
         first = iteration * config.hands_per_size + shard * n
@@ -92,33 +96,55 @@ class Rollout:
         networks = {NETWORK: self.network} if past is None else {NETWORK: self.network, PAST: past}
         if past is None:
             players[players == PAST] = NETWORK
-        self._network_seconds, tables, steps = 0.0, np.arange(n), []
+        steps: list[Step] = []
+        groups: list[list[Decisions]] = []
+        statistics: list[HandStatistics] = []
         schedules = Schedules.at(config, iteration)
         teaching = iteration < config.imitation_iterations
-        guided = schedules.guide > 0 and config.algorithm == "ppo"
+        width = self.network.actions.out_features if self._guided(schedules) else 0
+        outlook = self.network.outlook if config.reward == "wins" else None
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
-                masks = self._equivalents.without(batch.observations, batch.masks)
-                actions = masks.argmax(1)  # what is left for forced moves
-                choice = masks.sum(1, dtype=np.int32) > 1
-                to_act = players[tables, batch.seats]
-                for player, network in networks.items():
-                    rows = np.flatnonzero(choice & (to_act == player))
-                    if len(rows):
-                        step = self._choose(network, rows, masks, schedules, rng)
-                        if teaching:
-                            step.actions = torch.from_numpy(self._taught(rows, masks))
-                        actions[rows] = step.actions
-                        if player == NETWORK:
-                            if guided and not step.is_bid:
-                                step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
-                            steps.append(step)
-                rows = np.flatnonzero(choice & (to_act == BOT))
-                if len(rows):
-                    actions[rows] = self._actions(self.bot, rows)
-                batch.step(actions)
-        width = self.network.actions.out_features if guided else 0
-        return judged(steps, batch, config, width), self._statistics(players)
+                steps += self._step(networks, players, schedules, rng, teaching)
+                if batch.records["last_number"][0] == len(groups):  # a hand has ended, in all games at once
+                    groups.append(judged(steps, batch, config, width, outlook))
+                    statistics.append(self._statistics(players))
+                    steps, self._network_seconds = [], 0.0
+        return groups, statistics
+
+    def _guided(self, schedules: Schedules) -> bool:
+        return schedules.guide > 0 and self.config.algorithm == "ppo"
+
+    def _step(
+        self,
+        networks: dict[int, Network],
+        players: np.ndarray,
+        schedules: Schedules,
+        rng: np.random.Generator,
+        teaching: bool,
+    ) -> list[Step]:
+        """Lets everyone who is to act do so and returns the decisions of the network that learns."""
+        batch, steps = self._batch, []
+        masks = self._equivalents.without(batch.observations, batch.masks)
+        actions = masks.argmax(1)  # what is left for forced moves
+        choice = masks.sum(1, dtype=np.int32) > 1
+        to_act = players[np.arange(batch.num_games), batch.seats]
+        for player, network in networks.items():
+            rows = np.flatnonzero(choice & (to_act == player))
+            if len(rows):
+                step = self._choose(network, rows, masks, schedules, rng)
+                if teaching:
+                    step.actions = torch.from_numpy(self._taught(rows, masks))
+                actions[rows] = step.actions
+                if player == NETWORK:
+                    if self._guided(schedules) and not step.is_bid:
+                        step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
+                    steps.append(step)
+        rows = np.flatnonzero(choice & (to_act == BOT))
+        if len(rows):
+            actions[rows] = self._actions(self.bot, rows)
+        batch.step(actions)
+        return steps
 
     def _actions(self, bot: Agent, rows: np.ndarray) -> np.ndarray:
         """Returns what a bot does in some of the games."""
@@ -188,7 +214,7 @@ class Rollout:
         own = players == NETWORK
         points, bids = games["last_points"][:, :seats][own], games["last_bids"][:, :seats][own]
         made = games["last_tricks"][:, :seats][own] >= bids
-        decisions = players.size * (self.size + 1)
+        decisions = players.size * (int(games["last_size"][0]) + 1)
         return HandStatistics(
             float(points.mean()), float(bids.mean()), float(made.mean()), decisions, self._network_seconds
         )

@@ -86,3 +86,16 @@ def test_results_become_tables(exported: Path, tmp_path: Path) -> None:
     lead = result.comparisons[0].average["over_same_seat"]
     assert f"| average | {lead.mean:+.2f} ± {lead.half_width:.2f} |" in card
     assert "## small against rule (version 1)" in card
+
+
+def test_results_of_matches_say_how_many_were_won(exported: Path, tmp_path: Path) -> None:
+    from agents.evaluate import compare
+
+    result = compare(agents.load("small"), [bots.make("rule")], Rules(num_players=3), MIN_DEALS, 1, matches=True)
+    write_json(tmp_path / "result.json", result.to_dict())
+    run = str(tmp_path / "run" / "checkpoint.pt")
+    export.main([run, "small", "--folder", str(exported), "--results", str(tmp_path / "result.json")])
+    card = (exported / "small.md").read_text("utf-8")
+    won = result.comparisons[0].average["match_wins"]
+    assert f"{MIN_DEALS} matches × 3 rotations" in card
+    assert f" {won.mean:.1%} ± {won.half_width:.1%} |" in card

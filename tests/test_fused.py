@@ -13,8 +13,8 @@ torch.set_num_threads(1)  # several wait for each other wherever something else 
 ACTIONS = 54
 
 
-def decisions(seed: int, rows: int = 300, size: float = 3.0) -> tuple[torch.Tensor, ...]:
-    """Logits, masks of 68 columns, legal actions, log-probabilities when they were chosen, advantages."""
+def decisions(seed: int, rows: int = 300, size: float = 3.0, guided: bool = True) -> tuple[torch.Tensor, ...]:
+    """Logits, masks of 68 columns, legal actions, log-probabilities when they were chosen, advantages, guides."""
     rng = np.random.default_rng(seed)
     masks = (rng.random((rows, 68)) < rng.choice([0.03, 0.2, 1.0], (rows, 1))).astype(np.int8)
     actions = rng.integers(0, ACTIONS, rows)
@@ -24,7 +24,9 @@ def decisions(seed: int, rows: int = 300, size: float = 3.0) -> tuple[torch.Tens
     log_probs = torch.log_softmax(logits.masked_fill(legal[:, :ACTIONS] == 0, -torch.inf), 1)
     chosen = torch.from_numpy(actions)
     played = log_probs.gather(1, chosen[:, None])[:, 0] + torch.from_numpy(rng.normal(0, 0.3, rows).astype(np.float32))
-    return logits, legal, chosen, played, torch.from_numpy(rng.normal(0, 1, rows).astype(np.float32))
+    advantages = torch.from_numpy(rng.normal(0, 1, rows).astype(np.float32))
+    guides = torch.from_numpy(rng.normal(0, 1, (rows, ACTIONS if guided else 0)).astype(np.float32))
+    return logits, legal, chosen, played, advantages, guides
 
 
 def plain(
@@ -33,6 +35,7 @@ def plain(
     actions: torch.Tensor,
     played: torch.Tensor,
     advantages: torch.Tensor,
+    guides: torch.Tensor,
     clip: float,
 ) -> torch.Tensor:
     illegal = masks[:, :ACTIONS] == 0
@@ -42,21 +45,23 @@ def plain(
     clipped = ratio.clamp(1 - clip, 1 + clip)
     loss = -torch.minimum(ratio * advantages, clipped * advantages).sum()
     entropy = -(log_probs.exp() * log_probs.masked_fill(illegal, 0.0)).sum()
-    return torch.stack([loss, entropy, (ratio - 1 - log_ratio).sum(), (ratio != clipped).sum()])
+    made = (log_probs.exp() * guides).sum() if guides.shape[1] else torch.zeros(())
+    return torch.stack([loss, entropy, -made, (ratio - 1 - log_ratio).sum(), (ratio != clipped).sum()])
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.2, 10.0])
+@pytest.mark.parametrize("guided", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_policys_sums_and_gradients_are_those_of_plain_ppo(clip: float, seed: int) -> None:
-    logits, *others = decisions(seed)
+def test_the_policys_sums_and_gradients_are_those_of_plain_ppo(clip: float, seed: int, guided: bool) -> None:
+    logits, *others = decisions(seed, guided=guided)
     one, two = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     found, expected = fused.policy_sums(one, *others, clip), plain(two, *others, clip)
-    torch.testing.assert_close(found.detach()[:3].double(), expected.detach()[:3], rtol=1e-4, atol=1e-3)
-    assert float(found.detach()[3]) == pytest.approx(
-        float(expected.detach()[3]), abs=2
+    torch.testing.assert_close(found.detach()[:4].double(), expected.detach()[:4], rtol=1e-4, atol=1e-3)
+    assert float(found.detach()[4]) == pytest.approx(
+        float(expected.detach()[4]), abs=2
     )  # a ratio at the very bound may round either way
-    (found[0] - 0.3 * found[1]).backward()
-    (expected[0] - 0.3 * expected[1]).backward()
+    (found[0] - 0.3 * found[1] + 0.7 * found[2]).backward()
+    (expected[0] - 0.3 * expected[1] + 0.7 * expected[2]).backward()
     assert one.grad is not None
     assert two.grad is not None
     assert one.grad.abs().sum() > 1
@@ -80,11 +85,31 @@ def test_a_forced_action_has_no_entropy_and_no_gradient() -> None:
     masks = torch.zeros(1, 68, dtype=torch.int8)
     masks[0, 9] = 1
     logits = torch.randn(1, ACTIONS, generator=torch.Generator().manual_seed(1)).requires_grad_()
-    sums = fused.policy_sums(logits, masks, torch.tensor([9]), torch.zeros(1), torch.ones(1), 0.2)
-    (sums[0] - sums[1]).backward()
+    sums = fused.policy_sums(
+        logits, masks, torch.tensor([9]), torch.zeros(1), torch.ones(1), torch.ones(1, ACTIONS), 0.2
+    )
+    (sums[0] - sums[1] + sums[2]).backward()
     assert float(sums.detach()[1]) == 0
     assert logits.grad is not None
     assert (logits.grad == 0).all()
+
+
+@pytest.mark.parametrize("columns", [54, 68])
+def test_features_of_cards_are_weighed_and_added(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    cards = torch.from_numpy(rng.integers(-128, 128, (90, 4 * ACTIONS)).astype(np.int8))
+    numbers = [torch.from_numpy(rng.normal(0, 1, (90, width)).astype(np.float32)) for width in (columns, 4)]
+    one, two = ([each.clone().requires_grad_() for each in numbers] for _ in range(2))
+    found = fused.card_logits(*one, cards, 100.0)
+    added = (two[1][:, :, None] * cards.view(90, 4, ACTIONS) / 100).sum(1)
+    expected = two[0] + torch.nn.functional.pad(added, (0, columns - ACTIONS))
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    weights = torch.from_numpy(rng.normal(0, 1, (90, columns)).astype(np.float32))
+    for result in (found, expected):
+        (result * weights).sum().backward()
+    for own, plainly in zip(one, two, strict=True):
+        assert own.grad is not None
+        torch.testing.assert_close(own.grad, plainly.grad, rtol=1e-4, atol=1e-4)
 
 
 def possible_tricks(rng: np.random.Generator, rows: int, most: int) -> torch.Tensor:

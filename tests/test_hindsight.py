@@ -91,7 +91,7 @@ def test_advantages_of_a_run_are_less_noisy_for_it(tmp_path: Path) -> None:
     settings = {"sizes_per_iteration": 1, "hands_per_size": 1024, "num_players": 4, "shards": 1}
     with trainer(tmp_path, guide=0.5, final_guide=0.5, **settings) as made:
         rollout = Rollout(made.config, 0, 4, made.learner.network, bots.make("rule"))
-        parts, _ = rollout.play(0, 0, "float32", None)
+        (parts,), _ = rollout.play(0, 0, "float32", None)
         learning = [part for part in parts if not part.is_bid[0]]
         before = float(torch.cat([part.advantages for part in learning]).std())
         controls = torch.cat([part.controls for part in learning]).double()

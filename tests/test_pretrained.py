@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agents
+import agents.evaluate
 from bluke_env import BatchGame, Turn, bots
 from bluke_env.evaluation import measure
 
@@ -12,7 +13,7 @@ NAMES = agents.pretrained()
 
 def test_there_is_one_for_four_players_one_for_two_to_six_and_one_for_back_alley() -> None:
     tables = {name: [rules.num_players for rules in agents.load(name).tables] for name in NAMES}
-    assert tables == {"bluke-4p": [4], "bluke-2to6p": [2, 3, 4, 5, 6], "back-alley": [4]}
+    assert tables == {"bluke-4p": [4], "bluke-4p-wins": [4], "bluke-2to6p": [2, 3, 4, 5, 6], "back-alley": [4]}
     assert [name for name in NAMES if agents.load(name).rules.teams] == ["back-alley"]
 
 
@@ -44,5 +45,18 @@ def test_each_beats_the_rule_bot_in_large_hands(name: str) -> None:
     player = agents.load(name)
     for rules in player.tables:
         size = max(hand.cards for hand in rules.schedule)
-        lead = measure(player, bots.make("rule"), rules, 150, 11, sizes=[size]).average["over_same_seat"]
-        assert lead.mean > 0, rules.num_players
+        made = measure(player, bots.make("rule"), rules, 150, 11, sizes=[size]).average
+        if player.network.heads.aim == "wins":  # a hand alone is a match to it
+            assert made["most_points"].mean > 1.2 / rules.num_players
+        else:
+            assert made["over_same_seat"].mean > 0, rules.num_players
+
+
+def test_the_one_that_plays_for_matches_wins_more_of_them_than_the_one_that_plays_for_points() -> None:
+    players = [agents.load(name) for name in ("bluke-4p-wins", "bluke-4p")]
+    wins, points = (
+        agents.evaluate.compare(player, [bots.make("rule")], player.rules, 300, 5, matches=True).comparisons[0].average
+        for player in players
+    )
+    assert wins["match_wins"].mean > points["match_wins"].mean + 0.01
+    assert wins["points"].mean < points["points"].mean
