@@ -37,6 +37,7 @@ from agents import checkpoint, evaluate
 from agents.config import TrainConfig
 from agents.live import LiveEvaluation, LivePoint, members_of
 from agents.ranks import Ranks
+from agents.terminal import share_text
 from bluke_env import bots
 from bluke_env.evaluation import Evaluation, write_json
 
@@ -180,7 +181,7 @@ def print_averages(evaluation: Evaluation, console: Console) -> None:
     """Prints how a network does on average over the hands of the schedule, a line for each opponent."""
     for comparison in evaluation.comparisons:
         lead, wins = comparison.average["over_same_seat"], comparison.average.get("match_wins")
-        won = "" if wins is None else f", {wins.mean:.1%} ± {wins.half_width:.1%} of the matches won"
+        won = "" if wins is None else f", {share_text(wins)} of the matches won"
         console.print(
             f"before training, against {comparison.opponent}: {lead.mean:+.2f} ± {lead.half_width:.2f} points a hand"
             f"{won}",

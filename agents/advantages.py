@@ -9,12 +9,12 @@ import torch
 
 from agents.config import TrainConfig
 from agents.decisions import Decisions, Step
-from agents.winning import VARIANCE, WIN, win_shares
+from agents.winning import WIN, win_shares
 from bluke_env import BatchGame, Rules
 
 
 def judged(
-    steps: Sequence[Step], batch: BatchGame, config: TrainConfig, guide_width: int, outlook: torch.Tensor | None
+    steps: Sequence[Step], batch: BatchGame, config: TrainConfig, guide_width: int, variance_ahead: torch.Tensor | None
 ) -> list[Decisions]:
     """Works out advantages (Schulman et al. 2016) backwards over each seat's own decisions in a hand.
 
@@ -23,14 +23,14 @@ def judged(
         batch: The hands, which have just ended.
         config: Settings of the run.
         guide_width: Columns of `Decisions.guides`.
-        outlook: See `agents.winning`, for a reward of wins.
+        variance_ahead: See `agents.winning`, for a reward of wins.
     """
     games, seats = batch.records, batch.rules.num_players
-    if outlook is None:
+    if variance_ahead is None:
         earned = torch.from_numpy(rewards(games["last_points"], batch.rules, config.reward))
     else:
         scores, left = games["scores"][:, :seats].astype(np.float32), batch.rules.num_hands - games["hand_number"]
-        later = outlook[left.astype(np.int64), VARIANCE:].sum(1).cpu()
+        later = variance_ahead[torch.from_numpy(left.astype(np.int64))]
         earned = WIN * win_shares(torch.from_numpy(scores), later)
     tricks = torch.from_numpy(games["last_tricks"].astype(np.int64))
     next_values, carried, luck = earned.clone(), torch.zeros_like(earned), torch.zeros_like(earned)

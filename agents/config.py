@@ -24,7 +24,8 @@ class TrainConfig:
         min_bid: The lowest bid, 1 or 0, of Bluke; Back Alley has its own rules.
         bluke_lead: What a Bluke lead asks for, "none" or "trump", of Bluke; Back Alley has its own rules.
         iterations: Training iterations; each plays hands and learns from them once.
-        sizes_per_iteration: How many hand sizes, each at one table, are played in an iteration.
+        sizes_per_iteration: How many hand sizes, each at one table, are played in an iteration; of no use to whole
+            matches.
         hands_per_size: Hands played of each of them.
         size_weights: How hand sizes are drawn, "large" for large ones up to three times as often, or "uniform".
         suit_order: "canonical" for suits relabelled by trump and length, or "fixed".
@@ -142,7 +143,10 @@ class TrainConfig:
             "run_dir", self.run_dir, Path(self.run_dir).name not in ("", ".."), "the path of a folder for the run alone"
         )
         most, sizes = len(self.learnable), self.sizes_per_iteration
-        _check("sizes_per_iteration", sizes, 1 <= sizes <= most, f"from 1 to {most}, the sizes there is a choice in")
+        if self.reward != "wins":
+            _check(
+                "sizes_per_iteration", sizes, 1 <= sizes <= most, f"from 1 to {most}, the sizes there is a choice in"
+            )
         for name in ("hidden_sizes", "critic_sizes"):
             widths = getattr(self, name)
             _check(name, widths, all(width > 0 for width in widths), "positive widths")

@@ -17,6 +17,7 @@ from agents.config import TrainConfig
 from agents.logs import CURVE, read_rows
 from agents.options import Parser
 from bluke_env.evaluation.files import write_text
+from bluke_env.evaluation.page_text import estimate_text
 from bluke_env.evaluation.report import cpu_name, versions
 
 CURVE_ROWS = 12
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         data = checkpoint.read(options.checkpoint)
-        results = [json.loads(path.read_text("utf-8")) for path in options.results]
+        results = [_read(path) for path in options.results]
     except (OSError, ValueError) as error:
         parser.error(str(error))
     path = options.folder / f"{options.name}.pt"
@@ -44,6 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     card = card_of(options.name, data, options.processes, curve, results, path)
     write_text(path.with_suffix(".md"), card)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, and {path.with_suffix('.md')}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    result = json.loads(path.read_text("utf-8"))
+    if not isinstance(result, dict) or not {"comparisons", "unit"} <= result.keys():
+        raise ValueError(f"{path} is no result of python -m agents.evaluate --json")
+    return result
 
 
 def card_of(
@@ -139,8 +147,7 @@ def _results(result: dict[str, Any]) -> list[str]:
             made, bid = estimates["made"]["mean"], estimates["bid"]["mean"]
             line = f"| {name} | {' | '.join(leads)} | {made:.1%} | {bid:.2f} |"
             if matches:
-                won = estimates["match_wins"]
-                line += f" {won['mean']:.1%} ± {won['half_width']:.1%} |"
+                line += f" {estimate_text(estimates['match_wins'], share=True)} |"
             lines.append(line)
         lines.append("")
     return lines[:-1]

@@ -63,6 +63,7 @@ class Learner:
             self.network = Network(config.tables, heads_of(config)).to(self.device)
         if config.reward == "wins":
             self.network.outlook.copy_(outlook(config.rules))
+            self.network.expect(config.rules)
         if config.initial is not None and resumed is None:
             self._begin_with(config.initial)
         self.weights = FlatWeights(self.network)
@@ -85,8 +86,9 @@ class Learner:
         try:
             self.network.begin_with(data["network"])
         except RuntimeError:
+            shape = {name: value for name, value in data["heads"].items() if name != "aim"}
             raise ValueError(
-                f"{initial} cannot be the initial network: it was trained with the shape {data['heads']} for tables of "
+                f"{initial} cannot be the initial network: it was trained with the shape {shape} for tables of "
                 f"{', '.join(str(rules['num_players']) for rules in data['tables'])}, so ask for the same"
             ) from None
 

@@ -91,6 +91,7 @@ class Network(nn.Module):
 
     score_table: torch.Tensor
     outlook: torch.Tensor
+    variance_ahead: torch.Tensor
 
     def __init__(self, tables: tuple[Rules, ...], heads: Heads) -> None:
         super().__init__()
@@ -102,7 +103,8 @@ class Network(nn.Module):
         table = score_table(layout.most_cards, tables[0])
         self.register_buffer("score_table", torch.from_numpy(table), persistent=False)
         if heads.aim == "wins":
-            self.register_buffer("outlook", torch.zeros(tables[0].num_hands + 1, winning.LATER + 1))
+            self.register_buffer("outlook", torch.zeros(layout.most_cards + 1, 2))
+            self.expect(tables[0])
         bids, width = layout.most_cards + 1, heads.hidden_sizes[-1]
         self.trunk = _layers(state_scale[: layout.size], heads.hidden_sizes)
         self.actions = nn.Linear(width, NUM_CARDS if heads.bids == "tricks" else layout.num_actions)
@@ -131,12 +133,19 @@ class Network(nn.Module):
         """
         if self.heads.aim == "points":
             weights = {name: values for name, values in weights.items() if name != "outlook"}
-        if self.heads.aim == "wins" and "outlook" not in weights:
-            first = weights["trunk.0.weight"].clone()
-            for name in _MATCH_SLICES:  # it has never looked at them
-                first[self.layout.slice(name)] = 0
-            weights = weights | {"trunk.0.weight": first, "outlook": self.outlook}
-        self.load_state_dict(weights)
+        elif "outlook" not in weights:
+            weights = weights.copy()
+            for name in {"trunk.0.weight", "critic_trunk.0.weight"} & weights.keys():
+                weights[name] = weights[name].clone()
+                for part in _MATCH_SLICES:  # it has never looked at them
+                    weights[name][self.layout.slice(part)] = 0
+        own = {"outlook": self.outlook} if self.heads.aim == "wins" else {}
+        self.load_state_dict(weights | own)
+
+    def expect(self, rules: Rules) -> None:
+        """Gets ready for matches by some rules, where the aim is to win them."""
+        ahead = winning.variance_ahead(self.outlook, rules).to(self.device)
+        self.register_buffer("variance_ahead", ahead, persistent=False)
 
     @property
     def device(self) -> torch.device:
@@ -257,7 +266,9 @@ class Network(nn.Module):
         """
         coarse, fine, left = (observations[:, self.layout.slice(name)].float() for name in _MATCH_SLICES)
         scores = coarse * self.layout.score_unit + fine
-        mean, variance, later = self.outlook[left[:, 0].long().clamp(max=len(self.outlook) - 1)].unbind(1)
+        size = 1 + observations[:, self.layout.slice("hand_size")].argmax(1)
+        mean, variance = self.outlook[size].unbind(1)
+        later = self.variance_ahead[left[:, 0].long() - 1]
         own = scores[:, 0].view(-1, *[1] * (points.ndim - 1)) + points
         return winning.WIN * winning.chance_to_win(own, scores[:, 1:] + mean[:, None], later, later + variance)
 

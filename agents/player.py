@@ -72,11 +72,13 @@ class NetworkAgent:
                 f"{self.name} was trained for hands of up to {layout.most_cards} cards, but the table plays "
                 f"{turn.rules.most_cards}"
             )
-        if self.network.heads.aim == "wins" and ObservationLayout.of(turn.rules).score_unit > layout.score_unit:
-            raise ValueError(
-                f"{self.name} was trained to win matches of {self.rules.num_hands} hands, but the table plays "
-                f"{turn.rules.num_hands}, with scores beyond those it knows"
-            )
+        if self.network.heads.aim == "wins":
+            if ObservationLayout.of(turn.rules).score_unit > layout.score_unit:
+                raise ValueError(
+                    f"{self.name} was trained to win matches of {self.rules.num_hands} hands, but the table plays "
+                    f"{turn.rules.num_hands}, with scores beyond those it knows"
+                )
+            self.network.expect(turn.rules)
         encoded = self._encoded(turn)
         if not encoded.masks.any(1).all():
             row = int(encoded.masks.any(1).argmin())

@@ -102,12 +102,12 @@ class Rollout:
         schedules = Schedules.at(config, iteration)
         teaching = iteration < config.imitation_iterations
         width = self.network.actions.out_features if self._guided(schedules) else 0
-        outlook = self.network.outlook if config.reward == "wins" else None
+        ahead = self.network.variance_ahead.cpu() if config.reward == "wins" else None
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
                 steps += self._step(networks, players, schedules, rng, teaching)
                 if batch.records["last_number"][0] == len(groups):  # a hand has ended, in all games at once
-                    groups.append(judged(steps, batch, config, width, outlook))
+                    groups.append(judged(steps, batch, config, width, ahead))
                     statistics.append(self._statistics(players))
                     steps, self._network_seconds = [], 0.0
         return groups, statistics

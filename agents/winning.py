@@ -23,26 +23,38 @@ _WEIGHTS /= _WEIGHTS.sum()
 
 _LEAST_VARIANCE = 1e-6
 
-MEAN, VARIANCE, LATER = 0, 1, 2
-"""Columns of an outlook: a seat's mean points in a hand, their variance, and the variance of all hands after it."""
+MEAN, VARIANCE = 0, 1
+"""Columns of an outlook."""
 
 
 def outlook(rules: Rules) -> torch.Tensor:
-    """Returns what hands make, float32 [hands + 1, 3], in row h what concerns the hand when h are not yet scored."""
+    """Returns a seat's mean points in hands of so many cards and their variance, float32 [most cards + 1, 2]."""
     batch = BatchGame(rules, _MATCHES, _SEED, autoreset=False)
     bot, games = bots.make("rule"), np.arange(_MATCHES)
-    points: list[np.ndarray] = []
+    points: dict[int, list[np.ndarray]] = {}
+    hands = 0
     bot.reset(_MATCHES, _SEED)
     while not batch.is_over[0]:  # all matches are in lockstep
         batch.step(bot.act(Turn(rules, batch.views(), batch.seats, games)))
-        if batch.records["last_number"][0] == len(points):  # a hand has ended
-            points.append(batch.rewards.astype(np.float64))
-    hands = np.array(points)[::-1]  # [hands, matches, seats], the last hand first
-    spread = hands.var(axis=2, ddof=1).mean(1)  # the mean of half the variance of every difference
-    made = np.zeros((len(hands) + 1, 3))
-    made[1:, MEAN], made[1:, VARIANCE] = hands.reshape(len(hands), -1).mean(1), spread
-    made[2:, LATER] = np.cumsum(spread)[:-1]
-    return torch.from_numpy(made.astype(np.float32))
+        if batch.records["last_number"][0] == hands:  # a hand has ended
+            points.setdefault(rules.schedule[hands].cards, []).append(batch.rewards.astype(np.float64))
+            hands += 1
+    made = torch.zeros(rules.most_cards + 1, 2)
+    for cards, of_hands in points.items():
+        made[cards, MEAN] = np.mean(of_hands)
+        made[cards, VARIANCE] = np.var(of_hands, axis=2, ddof=1).mean()  # the mean of half that of every difference
+    return made
+
+
+def variance_ahead(made: torch.Tensor, rules: Rules) -> torch.Tensor:
+    """Returns the variance of a seat's points in the last 0, 1, 2, ... hands of a match, float32 [hands + 1].
+
+    Args:
+        made: An outlook with all sizes of hands in the match.
+        rules: Of the match.
+    """
+    sizes = torch.tensor([0, *(hand.cards for hand in reversed(rules.schedule))])
+    return made[sizes, VARIANCE].cumsum(0) - made[0, VARIANCE]
 
 
 def win_shares(scores: torch.Tensor, later: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,7 @@ from agents.config import TrainConfig
 from agents.options import load_player
 from bluke_env import Rules, bots
 from bluke_env.evaluation import measure, write_json
+from bluke_env.evaluation.page_text import estimate_text
 from bluke_env.evaluation.statistics import MIN_DEALS
 
 
@@ -96,6 +97,17 @@ def test_results_of_matches_say_how_many_were_won(exported: Path, tmp_path: Path
     run = str(tmp_path / "run" / "checkpoint.pt")
     export.main([run, "small", "--folder", str(exported), "--results", str(tmp_path / "result.json")])
     card = (exported / "small.md").read_text("utf-8")
-    won = result.comparisons[0].average["match_wins"]
+    won = result.to_dict()["comparisons"][0]["average"]["match_wins"]
     assert f"{MIN_DEALS} matches × 3 rotations" in card
-    assert f" {won.mean:.1%} ± {won.half_width:.1%} |" in card
+    assert f" {estimate_text(won, share=True)} |" in card
+
+
+def test_what_is_no_result_is_refused_before_anything_is_written(
+    exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "none.json").write_text("{}")
+    run, before = str(tmp_path / "run" / "checkpoint.pt"), sorted(exported.iterdir())
+    with pytest.raises(SystemExit):
+        export.main([run, "other", "--folder", str(exported), "--results", str(tmp_path / "none.json")])
+    assert "none.json is no result of python -m agents.evaluate --json" in capsys.readouterr().err
+    assert sorted(exported.iterdir()) == before

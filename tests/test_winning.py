@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
 
@@ -12,19 +13,19 @@ from tiny_runs import Learned, learner, options, run, trainer
 
 import agents
 import train
-from agents import evaluate
+from agents import evaluate, exploiter
 from agents.config import TrainConfig
 from agents.network import Heads, Network
 from agents.player import NetworkAgent
 from agents.rollout import WHOLE_MATCH, Rollout
-from agents.winning import LATER, MEAN, VARIANCE, WIN, chance_to_win, outlook, win_shares
+from agents.winning import MEAN, VARIANCE, WIN, chance_to_win, outlook, variance_ahead, win_shares
 from bluke_env import BatchGame, Rules, Turn, bots
 from bluke_env.engine.state import BID
 
 FIFTEEN = Rules(num_players=15)
 """Its matches are short: five hands of up to three cards."""
 
-MATCHES = {"reward": "wins", "num_players": 15, "sizes_per_iteration": 1}
+MATCHES = {"reward": "wins", "num_players": 15}
 
 
 # The chance.
@@ -32,20 +33,23 @@ MATCHES = {"reward": "wins", "num_players": 15, "sizes_per_iteration": 1}
 
 def test_an_outlook_says_what_hands_of_the_rule_bot_make() -> None:
     made, rules = outlook(FIFTEEN), FIFTEEN
-    assert made.shape == (rules.num_hands + 1, 3)
-    assert (made[0] == 0).all()
-    torch.testing.assert_close(made[1:, LATER], made[:-1, VARIANCE].cumsum(0))
+    assert made.shape == (rules.most_cards + 1, 2)
+    ahead = variance_ahead(made, rules).tolist()
+    one, two, three = made[1:, VARIANCE].tolist()
+    assert ahead == pytest.approx(
+        [0, three, three + two, three + two + one, three + 2 * two + one, 2 * (three + two) + one]
+    )
     rule = bots.make("rule")
     rule.reset(2000, 1)
-    for left, hand in zip(range(rules.num_hands, 0, -1), rules.schedule, strict=True):
-        batch = BatchGame.hands_of(rules, hand.cards, 2000, 7, autoreset=False)
+    for cards in (1, 2, 3):
+        batch = BatchGame.hands_of(rules, cards, 2000, 7, autoreset=False)
         while not batch.is_over[0]:
             batch.step(rule.act(Turn(batch.rules, batch.views(), batch.seats, np.arange(2000))))
         points = batch.rewards.astype(float)
         error = 4 * points.mean(1).std() / math.sqrt(100)
-        assert abs(points.mean() - made[left, MEAN]) < error + 0.01
+        assert abs(points.mean() - made[cards, MEAN]) < error + 0.01
         differences = (points[:, :, None] - points[:, None, :])[:, ~np.eye(15, dtype=bool)]
-        assert 0.7 < (differences**2).mean() / 2 / made[left, VARIANCE] < 1.4
+        assert 0.7 < (differences**2).mean() / 2 / made[cards, VARIANCE] < 1.4
 
 
 def test_against_one_other_it_is_the_normal_distribution() -> None:
@@ -83,6 +87,7 @@ def network() -> Network:
     shipped = agents.load("bluke-4p").network
     made = Network((Rules(),), Heads(shipped.heads.hidden_sizes, aim="wins")).eval()
     made.outlook.copy_(outlook(Rules()))
+    made.expect(Rules())
     made.begin_with(shipped.state_dict())
     return made
 
@@ -122,7 +127,8 @@ def test_points_are_worth_the_chance_that_the_scores_leave() -> None:
         seen = torch.from_numpy(turn.encode(made.layout, canonical=True).observations)
         points = torch.tensor([[-20.0, 0, 31]]).expand(200, -1)
         found = made.win_values(points, seen)
-        mean, variance, later = made.outlook[hands].tolist()
+        mean, variance = made.outlook[Rules().schedule[-hands].cards].tolist()
+        later = float(made.variance_ahead[hands - 1])
         rng = np.random.default_rng(hands)
         own = scores[0] + rng.normal(0, math.sqrt(later), 100_000)
         others = np.array(scores[1:]) + mean + rng.normal(0, math.sqrt(later + variance), (100_000, 3))
@@ -136,6 +142,52 @@ def test_in_the_last_hand_a_seat_behind_bids_more_and_one_ahead_less() -> None:
     behind, even, ahead = (agent.act(at_bids([own, 100, 100, 100], 1)[1]).mean() for own in (30, 100, 170))
     assert behind > even + 0.5
     assert ahead < even - 0.3
+
+
+@pytest.mark.parametrize(("schedule", "least"), [("3", 0.22), ("5-1-5", 0.25)])
+def test_it_knows_the_hands_of_other_schedules(schedule: str, least: float) -> None:
+    rules = Rules(schedule=schedule)
+    agent, rule = NetworkAgent(network(), (Rules(),), "wins"), bots.make("rule")
+    batch, games = BatchGame(rules, 400, 3, autoreset=False), np.arange(400)
+    rule.reset(400, 0)
+    worth = agent.network.outlook[[hand.cards for hand in rules.schedule], VARIANCE]
+    won = 0.0
+    for seat in range(4):
+        batch.reset(3)
+        while not batch.is_over[0]:
+            turn = Turn(rules, batch.views(), batch.seats.copy(), games)
+            batch.step(np.where(batch.seats == seat, agent.act(turn), rule.act(turn)))
+        top = batch.final_scores == batch.final_scores.max(1, keepdims=True)
+        won += float((top / top.sum(1, keepdims=True))[:, seat].mean()) / 4
+    assert float(agent.network.variance_ahead[-1]) == pytest.approx(float(worth.sum()))
+    assert won > least
+
+
+def test_the_outlook_of_a_run_is_that_of_its_own_rules(tmp_path: Path) -> None:
+    with trainer(tmp_path / "first", **MATCHES) as first:
+        first.save()
+    other = learner(**MATCHES, min_bid=0, initial=str(tmp_path / "first" / "checkpoint.pt"))
+    torch.testing.assert_close(other.network.outlook, outlook(Rules(num_players=15, min_bid=0)))
+    assert not torch.equal(other.network.outlook, first.learner.network.outlook)
+
+
+def test_a_network_that_maximised_points_has_never_looked_at_the_scores(tmp_path: Path) -> None:
+    with trainer(tmp_path / "points", num_players=15, sizes_per_iteration=1, critic_sizes=(8,)) as points:
+        points.save()
+    made = learner(**MATCHES, critic_sizes=(8,), initial=str(tmp_path / "points" / "checkpoint.pt")).network
+    scores = made.layout.slice("scores")
+    for trunk in (made.trunk, made.critic_trunk):
+        assert (trunk[0].weight[scores] == 0).all()
+        assert (trunk[0].weight[made.layout.slice("hand")] != 0).any()
+
+
+def test_it_can_be_exploited() -> None:
+    target = agents.load("bluke-4p-wins")
+    config = exploiter.settings(target.rules, target)
+    config = replace(config, hands_per_size=8, sizes_per_iteration=1, minibatch_size=64, iterations=1, guide=0.0)
+    started = exploiter.learner_against(target, config, target)
+    torch.testing.assert_close(started.network.actions.weight, target.network.actions.weight)
+    assert np.isfinite(started.iterate()["points"])
 
 
 def test_a_longer_match_than_it_learned_is_refused() -> None:
