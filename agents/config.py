@@ -207,7 +207,8 @@ class TrainConfig:
         _check("num_players", self.num_players, len(self.seats) == 1, "one number for a reward of wins")
         _check("algorithm", self.algorithm, self.algorithm == "ppo", "ppo for a reward of wins")
         for name in ("guide", "final_guide", "live_minutes"):
-            _check(name, getattr(self, name), getattr(self, name) == 0, "0 for a reward of wins: it is about points")
+            wanted = "0 for a reward of wins, since it is about single hands"
+            _check(name, getattr(self, name), getattr(self, name) == 0, wanted)
 
     @property
     def seats(self) -> tuple[int, ...]:

@@ -21,8 +21,9 @@ from bluke_env.evaluation.statistics import MIN_DEALS
 from bluke_env.rules import PRESETS
 
 PLAYER_HELP = (
-    f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), the path of a checkpoint, "
-    "net-search:CHECKPOINT,worlds=N for a search on top of one, or module:make for what a Python function makes"
+    f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), a network that comes with the project "
+    f"({', '.join(agents.pretrained())}), the path of a checkpoint, net-search:CHECKPOINT,worlds=N for a search on top "
+    "of one, or module:make for what a Python function makes"
 )
 
 
@@ -132,6 +133,11 @@ def load_player(spec: str) -> Agent:
     kind = spec.partition(":")[0]
     searches = kind == NET_SEARCH
     shipped = spec in agents.pretrained()
+    if not (kind in bots.BOTS or searches or shipped or ":" in spec or spec.endswith(".pt") or Path(spec).exists()):
+        raise ValueError(
+            f"there is no bot {spec!r}: the bots are {', '.join(bots.BOTS)}, the networks "
+            f"{', '.join(agents.pretrained())}, and a checkpoint is named by its path"
+        )
     if kind in bots.BOTS or not (searches or shipped or spec.endswith(".pt") or Path(spec).exists()):
         return players.load_player(spec)
     try:

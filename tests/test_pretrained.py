@@ -5,6 +5,7 @@ import pytest
 
 import agents
 import agents.evaluate
+from agents.options import load_player
 from bluke_env import BatchGame, Turn, bots
 from bluke_env.evaluation import measure
 
@@ -60,3 +61,8 @@ def test_the_one_that_plays_for_matches_wins_more_of_them_than_the_one_that_play
     )
     assert wins["match_wins"].mean > points["match_wins"].mean + 0.01
     assert wins["points"].mean < points["points"].mean
+
+
+def test_a_name_that_is_nearly_right_gets_the_right_ones() -> None:
+    with pytest.raises(ValueError, match=r"^there is no bot 'bluke-4p-win': the bots are .*, the networks .*bluke-4p,"):
+        load_player("bluke-4p-win")
