@@ -1,5 +1,6 @@
 """Playing for matches: the chance to win from the scores, and networks that learn to raise it."""
 
+import functools
 import json
 import math
 from dataclasses import replace
@@ -82,13 +83,19 @@ def test_at_the_end_of_a_match_the_most_points_win_and_ties_are_shared() -> None
 # The network.
 
 
-def network() -> Network:
-    """The shipped network for four players, playing for wins before it has learned to."""
+@functools.cache
+def learned_nothing() -> Network:
     shipped = agents.load("bluke-4p").network
     made = Network((Rules(),), Heads(shipped.heads.hidden_sizes, aim="wins")).eval()
     made.outlook.copy_(outlook(Rules()))
-    made.expect(Rules())
     made.begin_with(shipped.state_dict())
+    return made
+
+
+def network() -> Network:
+    """The shipped network for four players, playing for wins before it has learned to."""
+    made = learned_nothing()
+    made.expect(Rules())
     return made
 
 
