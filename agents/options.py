@@ -132,14 +132,14 @@ def load_player(spec: str) -> Agent:
     """
     kind = spec.partition(":")[0]
     searches = kind == NET_SEARCH
-    shipped = spec in agents.pretrained()
-    if not (kind in bots.BOTS or searches or shipped or ":" in spec or spec.endswith(".pt") or Path(spec).exists()):
+    checkpoint = spec in agents.pretrained() or spec.endswith(".pt") or Path(spec).exists()
+    if kind in bots.BOTS or (":" in spec and not (searches or checkpoint)):
+        return players.load_player(spec)
+    if not (searches or checkpoint):
         raise ValueError(
             f"there is no bot {spec!r}: the bots are {', '.join(bots.BOTS)}, the networks "
             f"{', '.join(agents.pretrained())}, and a checkpoint is named by its path"
         )
-    if kind in bots.BOTS or not (searches or shipped or spec.endswith(".pt") or Path(spec).exists()):
-        return players.load_player(spec)
     try:
         import torch
 

@@ -208,7 +208,7 @@ def test_a_longer_match_than_it_learned_is_refused() -> None:
 # Training.
 
 
-def test_every_hand_of_a_match_earns_the_chance_that_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_hand_of_a_match_earns_the_chance_that_it_leaves() -> None:
     made = learner(**MATCHES, bot_share=0.5)
     rollout = Rollout(made.config, 0, WHOLE_MATCH, made.network, bots.make("rule"))
     groups, statistics = rollout.play(0, 0, "float32", None)
