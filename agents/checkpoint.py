@@ -116,6 +116,8 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     missing = [name for name in _PARTS if name not in data]
     if missing:
         raise ValueError(f"{path} is an incomplete checkpoint: it lacks {', '.join(missing)}")
+    # Runs older than this setting were as their network says.
+    data["config"].setdefault("sharpness", data["heads"].get("sharpness", 1.0))
     if data["observation_version"] != OBSERVATION_VERSION:
         raise ValueError(
             f"{path} was trained on observations of version {data['observation_version']}, but this package has "

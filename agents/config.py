@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -50,6 +51,7 @@ class TrainConfig:
         clip: PPO's bound on the change of an action's probability.
         gae_lambda: Decay of generalised advantage estimation over a seat's own decisions.
         advantages: Where advantages are brought to one scale, within each "size" of hands or in the whole "batch".
+        sharpness: How many times as sharp the policy that plays is as that which the guide and the entropy bonus judge.
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its value at the end; linear in between.
         exploration: DMC's probability of a random action at the start.
@@ -108,8 +110,9 @@ class TrainConfig:
     clip: float = 0.2
     gae_lambda: float = 0.95
     advantages: Literal["size", "batch"] = "size"
-    entropy: float = 0.02
-    final_entropy: float = 0.002
+    sharpness: float = 2.0
+    entropy: float = 0.06
+    final_entropy: float = 0.02
     exploration: float = 0.1
     final_exploration: float = 0.01
     guide: float = 1.0
@@ -151,8 +154,10 @@ class TrainConfig:
             widths = getattr(self, name)
             _check(name, widths, all(width > 0 for width in widths), "positive widths")
         _check("hidden_sizes", self.hidden_sizes, len(self.hidden_sizes) > 0, "one or more widths")
-        for name in ("learning_rate", "final_learning_rate", "temperature", "final_temperature", "max_grad_norm"):
-            _check(name, getattr(self, name), getattr(self, name) > 0, "more than 0")
+        for name in (
+            "learning_rate", "final_learning_rate", "temperature", "final_temperature", "max_grad_norm", "sharpness",
+        ):  # fmt: skip
+            _check(name, getattr(self, name), 0 < getattr(self, name) < math.inf, "more than 0 and finite")
         for name in (
             "iterations", "hands_per_size", "epochs", "minibatch_size", "shards", "checkpoint_every", "past_every",
             "past_kept",

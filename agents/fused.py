@@ -23,11 +23,12 @@ def policy_sums(
     advantages: torch.Tensor,
     guides: torch.Tensor,
     clip: float,
+    sharpness: float,
 ) -> torch.Tensor:
     """Returns five sums over rows.
 
-    They are PPO's loss, the entropy, minus what the policy makes by the guides, the divergence from what played, and
-    how many are clipped. Gradients of the first three reach the logits.
+    They are PPO's loss, the entropy of the softened policy, minus what that makes by the guides, the divergence from
+    what played, and how many are clipped. Gradients of the first three reach the logits.
 
     Args:
         logits: float32 [n, k].
@@ -37,50 +38,45 @@ def policy_sums(
         advantages: float32 [n].
         guides: float32 [n, k], or [n, 0] for none.
         clip: PPO's bound.
+        sharpness: What logits are divided by in the softened policy.
     """
-    return _PolicySums.apply(logits, masks, actions, played, advantages, guides, clip)
+    return _PolicySums.apply(logits, masks, actions, played, advantages, guides, clip, sharpness)
 
 
 class _PolicySums(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, logits: torch.Tensor, *others: Any) -> torch.Tensor:
-        *tensors, clip = others
+        *tensors, clip, sharpness = others
         masks, actions, guides = tensors[0], tensors[1], tensors[4]
-        log_probs, rows, sums = torch.empty_like(logits), torch.empty(len(logits), 3), torch.zeros(5)
-        arrays = [tensor.numpy() for tensor in (logits, *tensors, log_probs, rows, sums)]
-        _policy_sums(*arrays, clip)
-        context.save_for_backward(log_probs, masks, actions, guides, rows)
+        log_probs, softened, rows = torch.empty_like(logits), torch.empty_like(logits), torch.empty(len(logits), 3)
+        sums = torch.zeros(5)
+        arrays = [tensor.numpy() for tensor in (logits, *tensors, log_probs, softened, rows, sums)]
+        _policy_sums(*arrays, clip, np.float32(1 / sharpness))
+        context.save_for_backward(log_probs, softened, masks, actions, guides, rows)
+        context.softness = np.float32(1 / sharpness)
         return sums
 
     @staticmethod
     def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        log_probs, masks, actions, guides, rows = context.saved_tensors
-        out = torch.empty_like(log_probs)
-        arrays = [tensor.numpy() for tensor in (log_probs, masks, actions, guides, rows, gradients[0], out)]
-        _policy_gradients(*arrays)
-        return (out, *[None] * 6)
+        saved = context.saved_tensors
+        out = torch.empty_like(saved[0])
+        arrays = [tensor.numpy() for tensor in (*saved, gradients[0], out)]
+        _policy_gradients(*arrays, context.softness)
+        return (out, *[None] * 7)
 
 
 @kernel
-def _policy_sums(logits, masks, actions, played, advantages, guides, log_probs, rows, sums, clip):
+def _policy_sums(logits, masks, actions, played, advantages, guides, log_probs, softened, rows, sums, clip, softness):
     """Writes log-probabilities, the sums, and of each row the derivative by its action's, entropy and guided mean."""
     guided = guides.shape[1] > 0
     for row in range(len(logits)):
-        most = np.float32(-np.inf)
+        _log_softmax(logits[row], masks[row], np.float32(1), log_probs[row])
+        _log_softmax(logits[row], masks[row], softness, softened[row])
+        entropy, made = np.float32(0), np.float32(0)
         for action in range(logits.shape[1]):
             if masks[row, action]:
-                most = max(most, logits[row, action])
-        total = np.float32(0)
-        for action in range(logits.shape[1]):
-            if masks[row, action]:
-                total += np.exp(logits[row, action] - most)
-        norm, entropy, made = most + np.log(total), np.float32(0), np.float32(0)
-        for action in range(logits.shape[1]):
-            if masks[row, action]:
-                log_prob = logits[row, action] - norm
-                log_probs[row, action] = log_prob
-                prob = np.exp(log_prob)
-                entropy -= prob * log_prob
+                prob = np.exp(softened[row, action])
+                entropy -= prob * softened[row, action]
                 if guided:
                     made += prob * guides[row, action]
         log_ratio = log_probs[row, actions[row]] - played[row]
@@ -96,21 +92,36 @@ def _policy_sums(logits, masks, actions, played, advantages, guides, log_probs, 
         sums[4] += ratio != clipped
 
 
+@subroutine
+def _log_softmax(logits, mask, scale, out):
+    """Writes log-probabilities of what the mask allows, for logits that are scaled first."""
+    most, total = np.float32(-np.inf), np.float32(0)
+    for action in range(len(logits)):
+        if mask[action]:
+            most = max(most, scale * logits[action])
+    for action in range(len(logits)):
+        if mask[action]:
+            total += np.exp(scale * logits[action] - most)
+    norm = most + np.log(total)
+    for action in range(len(logits)):
+        if mask[action]:
+            out[action] = scale * logits[action] - norm
+
+
 @kernel
-def _policy_gradients(log_probs, masks, actions, guides, rows, gradients, out):
+def _policy_gradients(log_probs, softened, masks, actions, guides, rows, gradients, out, softness):
     """Writes the gradients of the logits."""
     guided = guides.shape[1] > 0
     for row in range(len(log_probs)):
-        by_loss, by_entropy, entropy = gradients[0] * rows[row, 0], gradients[1], rows[row, 1]
+        by_loss, by_entropy, entropy = gradients[0] * rows[row, 0], gradients[1] * softness, rows[row, 1]
         for action in range(log_probs.shape[1]):
             out[row, action] = 0
             if masks[row, action]:
-                log_prob = log_probs[row, action]
-                prob = np.exp(log_prob)
-                out[row, action] = by_loss * ((action == actions[row]) - prob)
-                out[row, action] -= by_entropy * prob * (log_prob + entropy)
+                prob = np.exp(softened[row, action])
+                out[row, action] = by_loss * ((action == actions[row]) - np.exp(log_probs[row, action]))
+                out[row, action] -= by_entropy * prob * (softened[row, action] + entropy)
                 if guided:
-                    out[row, action] -= gradients[2] * prob * (guides[row, action] - rows[row, 2])
+                    out[row, action] -= gradients[2] * softness * prob * (guides[row, action] - rows[row, 2])
 
 
 def card_logits(logits: torch.Tensor, weights: torch.Tensor, cards: torch.Tensor, unit: float) -> torch.Tensor:

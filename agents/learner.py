@@ -84,9 +84,9 @@ class Learner:
     def _begin_with(self, initial: str) -> None:
         data = checkpoint.read(path_of(initial))
         try:
-            self.network.begin_with(data["network"])
+            self.network.begin_with(data["network"], Heads.from_dict(data["heads"]))
         except RuntimeError:
-            shape = {name: value for name, value in data["heads"].items() if name != "aim"}
+            shape = {name: value for name, value in data["heads"].items() if name not in ("aim", "sharpness")}
             raise ValueError(
                 f"{initial} cannot be the initial network: it was trained with the shape {shape} for tables of "
                 f"{', '.join(str(rules['num_players']) for rules in data['tables'])}, so ask for the same"
@@ -215,4 +215,5 @@ class Learner:
 def heads_of(config: TrainConfig) -> Heads:
     """Returns the shape of the network that a run trains."""
     aim: Literal["points", "wins"] = "wins" if config.reward == "wins" else "points"
-    return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes, aim)
+    sharpness = config.sharpness if config.algorithm == "ppo" else 1.0  # values are no logits
+    return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes, aim, sharpness)

@@ -39,6 +39,9 @@ _MATCH_SLICES = ("scores", "scores_fine", "hands_left")
 _CARD_WEIGHTS = (4.0, -4.0, 0.0, 0.0)
 """Of the features of cards before training: it begins near the rule bot's cards, but far from sure."""
 
+_LOGIT_WEIGHTS = {"actions.weight", "actions.bias", "card_weights.weight", "card_weights.bias"}
+"""What the logits of actions are proportional to."""
+
 ALL = slice(None)
 
 POINTS_UNIT = 10.0
@@ -54,6 +57,7 @@ class Heads:
     critic: Literal["tricks", "points"] = "tricks"
     critic_sizes: tuple[int, ...] = ()
     aim: Literal["points", "wins"] = "points"
+    sharpness: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain values, lists for tuples."""
@@ -125,16 +129,24 @@ class Network(nn.Module):
             width = heads.critic_sizes[-1]
         self.critic = nn.Linear(width, bids if heads.critic == "tricks" else 1)
 
-    def begin_with(self, weights: dict[str, torch.Tensor]) -> None:
-        """Takes the weights of a network of the same shape, whose aim may be another.
+    def begin_with(self, weights: dict[str, torch.Tensor], heads: Heads) -> None:
+        """Takes the weights of a network of the same shape and plays cards as it does.
+
+        Its aim and sharpness may be others.
+
+        Args:
+            weights: Its state.
+            heads: Its shape.
 
         Raises:
             RuntimeError: It had another shape.
         """
+        weights = weights.copy()
+        for name in _LOGIT_WEIGHTS & weights.keys():
+            weights[name] = weights[name].float() * (heads.sharpness / self.heads.sharpness)
         if self.heads.aim == "points":
-            weights = {name: values for name, values in weights.items() if name != "outlook"}
-        elif "outlook" not in weights:
-            weights = weights.copy()
+            weights.pop("outlook", None)
+        elif heads.aim == "points":
             for name in {"trunk.0.weight", "critic_trunk.0.weight"} & weights.keys():
                 weights[name] = weights[name].clone()
                 for part in _MATCH_SLICES:  # it has never looked at them
@@ -175,9 +187,9 @@ class Network(nn.Module):
         """
         logits, weights = _head(self.actions, features, part), _head(self.card_weights, features, part)
         if logits.device.type == "cpu":
-            return fused.card_logits(logits, weights, cards, card_features.UNIT)
+            return self.heads.sharpness * fused.card_logits(logits, weights, cards, card_features.UNIT)
         of_cards = (weights[:, :, None] * cards.view(*weights.shape, NUM_CARDS)).sum(1) / card_features.UNIT
-        return logits + functional.pad(of_cards, (0, logits.shape[1] - NUM_CARDS))
+        return self.heads.sharpness * (logits + functional.pad(of_cards, (0, logits.shape[1] - NUM_CARDS)))
 
     def action_log_probs(
         self, features: torch.Tensor, cards: torch.Tensor, masks: torch.Tensor, part: slice = ALL

@@ -19,7 +19,7 @@ def losses(
     """Returns the loss of some decisions and what it is made of; see `agents.update.Algorithm`."""
     config = learning.config
     logits = network.action_logits(features, decisions.cards[part], part)
-    sums = _policy_losses(logits, decisions, part, learning)
+    sums = _policy_losses(logits, decisions, part, learning, network.heads.sharpness)
     seen = network.critic_features(features, decisions.states if network.heads.critic_sizes else None)
     observations = decisions.observations[part]
     if network.heads.critic == "tricks":
@@ -28,27 +28,29 @@ def losses(
     else:
         values = network.values(seen, observations, part) / POINTS_UNIT
         sums["critic_loss"] = functional.mse_loss(values, decisions.returns[part] / POINTS_UNIT, reduction="sum")
-    loss = sums["policy_loss"] + config.critic_weight * sums["critic_loss"]
+    # A step of the logits changes the policy that plays so many times as much.
+    loss = sums["policy_loss"] / network.heads.sharpness + config.critic_weight * sums["critic_loss"]
     if not learning.imitates:
         loss = loss + sums["guide_loss"] - learning.schedules.entropy_weight * sums["entropy"] + config.kl * sums["kl"]
     return loss, sums
 
 
 def _policy_losses(
-    logits: torch.Tensor, decisions: Decisions, part: slice, learning: Learning
+    logits: torch.Tensor, decisions: Decisions, part: slice, learning: Learning, sharpness: float
 ) -> dict[str, torch.Tensor]:
     """Returns the sums over some decisions that concern the policy."""
     config, masks, actions = learning.config, decisions.masks[part], decisions.actions[part]
     before, advantages, guides = (each[part] for each in (decisions.log_probs, decisions.advantages, decisions.guides))
     whole = before.shape[1] > 1
     if logits.device.type == "cpu" and not whole and not learning.imitates:
-        sums = fused.policy_sums(logits, masks, actions, before[:, 0], advantages, guides, config.clip)
+        sums = fused.policy_sums(logits, masks, actions, before[:, 0], advantages, guides, config.clip, sharpness)
         return dict(zip(("policy_loss", "entropy", "guide_loss", "kl", "clipped"), sums.unbind(), strict=True))
     illegal, log_probs = masks[:, : logits.shape[1]] == 0, masked_log_softmax(logits, masks)
     chosen = log_probs.gather(1, actions[:, None])[:, 0]
     # An illegal action has probability 0 and log-probability -inf; its term is 0, and so is its gradient.
     finite = log_probs.masked_fill(illegal, 0.0)
-    entropy = -(log_probs.exp() * finite).sum()
+    softened = masked_log_softmax(logits / sharpness, masks)
+    entropy = -(softened.exp() * softened.masked_fill(illegal, 0.0)).sum()
     if learning.imitates:
         return {"policy_loss": -chosen.sum(), "entropy": entropy}
     played = before.gather(1, actions[:, None])[:, 0] if whole else before[:, 0]
@@ -59,11 +61,11 @@ def _policy_losses(
         kl = (log_probs.exp() * (finite - before.masked_fill(illegal, 0.0))).sum()
     else:
         kl = (ratio - 1 - log_ratio).detach().sum()
-    made = (log_probs.exp() * guides).sum() if guides.shape[1] else entropy.new_zeros(())
+    made = (softened.exp() * guides).sum() if guides.shape[1] else entropy.new_zeros(())
     return {
         "policy_loss": -torch.minimum(ratio * advantages, clipped * advantages).sum(),
         "entropy": entropy,
-        "guide_loss": -made,  # what the policy makes in hindsight
+        "guide_loss": -made,  # what the softened policy makes in hindsight
         "kl": kl,
         "clipped": (ratio != clipped).sum().float(),
     }

@@ -25,13 +25,14 @@ class NetSearchAgent:
     Worlds are those of the bot `pimc`: the likelier the better they explain what the other seats did, and played out by
     `rule`'s cards. They see what can be counted out, such as the last tricks of a hand, where a network guesses; the
     network knows how hands go on when nobody sees all cards, and outweighs differences that a few worlds only seem to
-    show. Bids are the network's.
+    show. Bids are those of `pimc` as well, if the network maximises points and bids by the tricks that it predicts;
+    otherwise they are the network's.
 
     All it does is a function of its seed, its worlds and what its seat knows. Before the first `reset` its seed is 0.
 
     Args:
         agent: The network.
-        worlds: For a card, 0 to 1,000,000; with none the network plays alone.
+        worlds: For a card, 0 to 1,000,000, and eight times as many for a bid; with none the network plays alone.
 
     Attributes:
         name: Under which `load_search` makes it again, if the network's is the path of its checkpoint.
@@ -42,7 +43,7 @@ class NetSearchAgent:
         ValueError: `worlds` is out of range.
     """
 
-    version = 2
+    version = 3
 
     def __init__(self, agent: NetworkAgent, worlds: int = DEFAULT_WORLDS) -> None:
         self._worlds = checked_integer("worlds", worlds, 0, MOST_WORK)
@@ -50,6 +51,8 @@ class NetSearchAgent:
         self.name = f"{NET_SEARCH}:{agent.name},worlds={worlds}"
         self.tables, self.sha256 = agent.tables, agent.sha256
         self._bot = PimcBot(self._worlds)
+        heads = agent.network.heads
+        self._bids = heads.bids == "tricks" and heads.aim == "points"
 
     @property
     def rules(self) -> Rules:
@@ -67,13 +70,15 @@ class NetSearchAgent:
             ValueError: See `NetworkAgent.act`.
         """
         actions = self._agent.act(turn)
-        searched = (turn.views["phase"] == PLAY) & (turn.masks.sum(1) > 1) & (self._worlds > 0)
-        if searched.any():
-            rows = np.flatnonzero(searched)
-            actions[rows] = self._searched(Turn(turn.rules, turn.views[rows], turn.seats[rows], turn.games[rows]))
+        playing = turn.views["phase"] == PLAY
+        choice = (turn.masks.sum(1) > 1) & (self._worlds > 0)
+        for wanted, choose in ((~playing & self._bids, self._bot.act), (playing, self._cards)):
+            rows = np.flatnonzero(choice & wanted)
+            if len(rows):
+                actions[rows] = choose(Turn(turn.rules, turn.views[rows], turn.seats[rows], turn.games[rows]))
         return actions
 
-    def _searched(self, turn: Turn) -> np.ndarray:
+    def _cards(self, turn: Turn) -> np.ndarray:
         log_probs, encoded = self._agent.card_log_probs(turn)
         gains = self._bot.card_gains(turn, encoded.orders)
         return turn.real_actions((gains + _TRUST * log_probs).argmax(1), encoded)

@@ -13,6 +13,7 @@ from rich.table import Table
 from bluke_env import Rules
 from bluke_env.evaluation import Comparison, Estimate, Evaluation
 from bluke_env.evaluation.report import machine, versions
+from bluke_env.evaluation.seeds import split_of
 
 _FEW_DEALS = 30
 """With fewer what duplicate deals were worth is a guess."""
@@ -24,7 +25,8 @@ def print_results(evaluation: Evaluation) -> None:
     facts, packages = machine(), versions()
     print(
         f"{rules.num_players} players{' in two sides' if rules.teams else ''}, {plan.deals_text} × "
-        f"{len(rules.sides)} rotations, seed {plan.seed}, {evaluation.seconds:.1f} s"
+        f"{len(rules.sides)} rotations, {'final ' if split_of(plan.seed) == 'final' else ''}seed {plan.seed}, "
+        f"{evaluation.seconds:.1f} s"
     )
     print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
     print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
@@ -113,10 +115,10 @@ def _figures(estimates: dict[str, Estimate]) -> list[str]:
 
 def share_text(share: Estimate) -> str:
     """Returns a share with its interval."""
-    if share.mean in (0, 1):
-        low, high = share.share_interval
-        return f"{share.mean:.1%} ({low:.1%} to {high:.1%})"
-    return f"{share.mean:.1%} ± {share.half_width:.1%}"
+    low, high = share.share_interval
+    if (low, high) == share.interval:
+        return f"{share.mean:.1%} ± {share.half_width:.1%}"
+    return f"{share.mean:.1%} ({low:.1%} to {high:.1%})"
 
 
 def _worth(comparison: Comparison) -> list[str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from bluke_env.engine.batch import encode_views, real_view_actions
+from bluke_env.engine.state import GAME
 from bluke_env.observation import ObservationLayout
 from bluke_env.rules import Rules
 
@@ -30,12 +31,13 @@ class Turn:
 
     Attributes:
         rules: The rules of all rows.
-        views: `GAME` records [n].
+        views: `GAME` records [n], as `Game.turn` and `BatchGame.views` give them.
         seats: int8 [n], the seat to act.
         games: int64 [n], which game each row is; the same number in all turns of a game.
 
     Raises:
-        ValueError: A row's match is over.
+        ValueError: `views` are no such records, the seats are not those to act in them, the games are not as many, or
+            a row's match is over.
     """
 
     rules: Rules
@@ -44,8 +46,15 @@ class Turn:
     games: np.ndarray
 
     def __post_init__(self) -> None:
-        if (self.seats < 0).any():
-            row = int((self.seats < 0).argmax())
+        views = self.views
+        if not isinstance(views, np.ndarray) or views.dtype != GAME or views.ndim != 1:
+            raise ValueError("views must be an array of GAME records, as Game.turn and BatchGame.views give them")
+        if not np.array_equal(self.seats, views["seat"]):
+            raise ValueError("seats must be those to act in the views: give views['seat']")
+        if np.shape(self.games) != views.shape:
+            raise ValueError(f"games has shape {np.shape(self.games)}, but it must be that of the views, {views.shape}")
+        if (views["seat"] < 0).any():
+            row = int((views["seat"] < 0).argmax())
             raise ValueError(f"row {row} of the turn has no seat to act: its match is over, so leave it out")
 
     @property

@@ -12,8 +12,10 @@ import numpy as np
 
 from bluke_env import saves
 from bluke_env.actions import action_text, bid_action
+from bluke_env.agent import Turn
 from bluke_env.cards import NUM_CARDS, cards_of, mask_of
 from bluke_env.deals import Deal, checked_deals
+from bluke_env.engine.batch import views_all
 from bluke_env.engine.belief import BELIEF, TABLE_SIZE
 from bluke_env.engine.deal import set_deal, start_games
 from bluke_env.engine.encode import observe, observe_mask, observe_state
@@ -342,6 +344,18 @@ class Game:
         seat = checked_index("seat", seat, self.num_players)
         kernel(self._facts, self._record, 0, seat, canonical, self.layout.record, out)
         return out
+
+    def turn(self) -> Turn:
+        """Returns the decision that is due as bots and networks take it: `int(agent.act(game.turn())[0])` is an action.
+
+        Raises:
+            ValueError: The match is over.
+        """
+        if self.is_terminal:
+            raise ValueError("the match is over: there is no decision left to make")
+        views = np.zeros(1, GAME)
+        views_all(self._record, np.zeros(1, np.int64), views)
+        return Turn(self._rules, views, views["seat"].copy(), np.zeros(1, np.int64))
 
     # Copying.
 

@@ -400,3 +400,8 @@ def test_example_runs() -> None:
     assert len(scores) == 4
     assert output.endswith(f"winners: {', '.join(winners)}\n")
     assert output == run([sys.executable, "examples/aec_loop.py"])
+
+
+def test_example_with_players_of_the_project_runs() -> None:
+    output = run([sys.executable, "examples/network_in_aec_loop.py"])
+    assert re.fullmatch(r"(\S+: -?\d+ points\n){4}", output)

@@ -11,8 +11,9 @@ from tiny_runs import without_notice
 
 import agents
 from agents import evaluate
+from agents.terminal import share_text
 from bluke_env import Rules, bots
-from bluke_env.evaluation import write_json
+from bluke_env.evaluation import Estimate, write_json
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,6 +75,29 @@ def test_the_terminal_shows_the_numbers_of_the_report(report: Report) -> None:
             shown = [f"{average[name]['mean']:+.2f}", "±", f"{average[name]['half_width']:.2f}"]
             assert row[place : place + 3] == shown
         assert row[7:9] == [f"{average['made']['mean']:.1%}", f"{average['bid']['mean']:.2f}"]
+
+
+def test_final_deals_are_called_so() -> None:
+    done = run("rule", "--against", "random", "--deals", 3, "--sizes", 2, "--final")
+    assert done.stdout.startswith("4 players, 3 deals of each hand size × 4 rotations, final seed 1000000, "), (
+        done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "text"),
+    [
+        (0.5, 0.1, "50.0% ± 42.7%"),
+        (0.2, 0.1, "20.0% (0.0% to 62.7%)"),
+        (0.9, 0.1, "90.0% (47.3% to 100.0%)"),
+        (1.0, 0.0, "100.0% (43.9% to 100.0%)"),
+    ],
+)
+def test_no_share_is_said_to_be_below_none_or_above_all(mean: float, error: float, text: str) -> None:
+    share = Estimate(mean, error, 2)
+    assert share_text(share) == text
+    low, high = share.share_interval
+    assert 0 <= low <= mean <= high <= 1
 
 
 def test_the_same_command_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:

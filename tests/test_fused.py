@@ -37,25 +37,30 @@ def plain(
     advantages: torch.Tensor,
     guides: torch.Tensor,
     clip: float,
+    sharpness: float,
 ) -> torch.Tensor:
     illegal = masks[:, :ACTIONS] == 0
     log_probs = torch.log_softmax(logits.double().masked_fill(illegal, -torch.inf), 1)
+    softened = torch.log_softmax((logits.double() / sharpness).masked_fill(illegal, -torch.inf), 1)
     log_ratio = log_probs.gather(1, actions[:, None])[:, 0] - played
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - clip, 1 + clip)
     loss = -torch.minimum(ratio * advantages, clipped * advantages).sum()
-    entropy = -(log_probs.exp() * log_probs.masked_fill(illegal, 0.0)).sum()
-    made = (log_probs.exp() * guides).sum() if guides.shape[1] else torch.zeros(())
+    entropy = -(softened.exp() * softened.masked_fill(illegal, 0.0)).sum()
+    made = (softened.exp() * guides).sum() if guides.shape[1] else torch.zeros(())
     return torch.stack([loss, entropy, -made, (ratio - 1 - log_ratio).sum(), (ratio != clipped).sum()])
 
 
+@pytest.mark.parametrize("sharpness", [1.0, 2.0, 0.5])
 @pytest.mark.parametrize("clip", [0.0, 0.2, 10.0])
 @pytest.mark.parametrize("guided", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_policys_sums_and_gradients_are_those_of_plain_ppo(clip: float, seed: int, guided: bool) -> None:
+def test_the_policys_sums_and_gradients_are_those_of_plain_ppo(
+    clip: float, seed: int, guided: bool, sharpness: float
+) -> None:
     logits, *others = decisions(seed, guided=guided)
     one, two = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    found, expected = fused.policy_sums(one, *others, clip), plain(two, *others, clip)
+    found, expected = fused.policy_sums(one, *others, clip, sharpness), plain(two, *others, clip, sharpness)
     torch.testing.assert_close(found.detach()[:4].double(), expected.detach()[:4], rtol=1e-4, atol=1e-3)
     assert float(found.detach()[4]) == pytest.approx(
         float(expected.detach()[4]), abs=2
@@ -75,7 +80,7 @@ def test_extreme_logits_give_finite_gradients(size: float) -> None:
     logits, *others = decisions(7, size=size)
     logits.requires_grad_()
     others[2] = torch.zeros(len(logits))
-    sums = fused.policy_sums(logits, *others, 0.2)
+    sums = fused.policy_sums(logits, *others, 0.2, 2.0)
     (sums[0] - 0.01 * sums[1]).backward()
     assert logits.grad is not None
     assert logits.grad.isfinite().all()
@@ -86,7 +91,7 @@ def test_a_forced_action_has_no_entropy_and_no_gradient() -> None:
     masks[0, 9] = 1
     logits = torch.randn(1, ACTIONS, generator=torch.Generator().manual_seed(1)).requires_grad_()
     sums = fused.policy_sums(
-        logits, masks, torch.tensor([9]), torch.zeros(1), torch.ones(1), torch.ones(1, ACTIONS), 0.2
+        logits, masks, torch.tensor([9]), torch.zeros(1), torch.ones(1), torch.ones(1, ACTIONS), 0.2, 2.0
     )
     (sums[0] - sums[1] + sums[2]).backward()
     assert float(sums.detach()[1]) == 0

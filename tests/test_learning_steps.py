@@ -114,7 +114,7 @@ def plain_loss(network: Network, decisions: Decisions, config: TrainConfig) -> t
     states = decisions.states if network.heads.critic_sizes else None
     log_probs = network.action_log_probs(features, decisions.cards, decisions.masks)
     seen = network.critic_features(features, states)
-    loss = torch.zeros(())
+    loss, sharpness = torch.zeros(()), network.heads.sharpness
     for row, is_bid in enumerate(decisions.is_bid.tolist()):
         action, tricks = int(decisions.actions[row]), int(decisions.tricks[row])
         here, view = slice(row, row + 1), decisions.observations[row : row + 1]
@@ -130,12 +130,15 @@ def plain_loss(network: Network, decisions: Decisions, config: TrainConfig) -> t
         legal = decisions.masks[row, : log_probs.shape[1]] != 0
         policy, before = log_probs[row, legal], decisions.log_probs[row]
         if config.imitation_iterations:
-            loss = loss - log_probs[row, action]
+            loss = loss - log_probs[row, action] / sharpness
             continue
         ratio = (log_probs[row, action] - before[action if config.kl else 0]).exp()
         gain, bounded = ratio * decisions.advantages[row], ratio.clamp(0.8, 1.2) * decisions.advantages[row]
-        entropy = -(policy.exp() * policy).sum()
-        loss = loss - min(gain, bounded) - config.entropy * entropy
+        softened = torch.log_softmax(policy / sharpness, 0)
+        entropy = -(softened.exp() * softened).sum()
+        loss = loss - min(gain, bounded) / sharpness - config.entropy * entropy
+        if decisions.guides.shape[1]:
+            loss = loss - (softened.exp() * decisions.guides[row, legal]).sum()
         if config.kl:
             loss = loss + config.kl * (policy.exp() * (policy - before[legal])).sum()
     return loss / len(decisions)

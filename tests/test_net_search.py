@@ -1,6 +1,7 @@
 """Search on top of a network: what it chooses by, and what it may depend on."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,9 +88,8 @@ def test_it_searches_and_the_seed_matters() -> None:
     rules = TABLES["4"]
     turn, player = seen_in(rules, states(rules, 60)), search_of(rules)
     actions, alone = player.act(turn), network_agent(rules).act(turn)
-    bidding = turn.views["phase"] != PLAY
-    assert (actions == alone)[bidding].all()
-    assert (actions != alone).sum() > 3
+    cards = turn.views["phase"] == PLAY
+    assert (actions != alone)[cards].sum() > 3
     player.reset(1, 1)
     assert (player.act(turn) != actions).any()
     player.reset(120, 0)
@@ -110,6 +110,26 @@ def test_the_smallest_budgets_and_tables_give_legal_actions(rules: Rules, worlds
 
 
 # The choice.
+
+
+@every_table
+def test_bids_are_the_other_search_bots_where_the_network_predicts_tricks(rules: Rules) -> None:
+    records = states(rules, 60)
+    turn = seen_in(rules, records[records["phase"] != PLAY])
+    expected = network_agent(rules).act(turn) if rules.teams else PimcBot(6).act(turn)
+    assert (search_of(rules).act(turn) == expected).all()
+
+
+def test_bids_of_a_network_that_wins_matches_are_its_own() -> None:
+    rules = TABLES["4"]
+    made = network_agent(rules)
+    heads = replace(made.network.heads, aim="wins")
+    network = Network((rules,), heads).eval()
+    network.begin_with(made.network.state_dict(), made.network.heads)
+    agent = NetworkAgent(network, (rules,), "wins")
+    records = states(rules, 60)
+    turn = seen_in(rules, records[records["phase"] != PLAY])
+    assert (NetSearchAgent(agent, 6).act(turn) == agent.act(turn)).all()
 
 
 @every_table

@@ -460,3 +460,20 @@ def test_a_row_without_a_legal_action_is_refused_by_number() -> None:
     assert turn.masks.any(1).tolist() == [True, False, True]
     with pytest.raises(ValueError, match="row 1 of the turn has no legal action"):
         agent_of(RULES).act(turn)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_an_initial_network_of_another_sharpness_plays_its_cards_alike(dtype: torch.dtype) -> None:
+    """Also where its weights are stored with half the digits."""
+    first = Network((RULES,), Heads((16,), sharpness=1.0)).to(dtype).float().eval()
+    second = Network((RULES,), Heads((16,), sharpness=3.0)).eval()
+    second.begin_with({name: values.to(dtype) for name, values in first.state_dict().items()}, first.heads)
+    batch = BatchGame(RULES, 40, 3, suit_order="canonical", layout=first.layout)
+    for _ in range(RULES.num_players):
+        batch.step(batch.masks.argmax(1))
+    seen, masks = torch.from_numpy(batch.observations.copy()), torch.from_numpy(batch.masks.copy())
+    cards = torch.from_numpy(card_features(RULES, batch.records, batch.suit_orders, np.arange(40)))
+    with torch.inference_mode():
+        one, other = (made.action_log_probs(made.features(seen), cards, masks) for made in (first, second))
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+    assert one.isfinite().sum(1).max() > 3

@@ -177,7 +177,7 @@ print(sum(e.is_start for _, e in recorder.buffer), bluke_env.__file__, *legal)
     return Compiled(int(functions), [int(action) for action in legal], run.stderr)
 
 
-NOTICE = "bluke_env: compiling the rules engine, once after an installation ...\n"
+NOTICE = "bluke_env: compiling what is used for the first time since the installation ...\n"
 
 
 def test_compiled_once_announced_and_never_outdated(tmp_path: Path) -> None:

@@ -142,3 +142,14 @@ def test_memory_does_not_grow(tmp_path: Path) -> None:
         for iterations in range(30, 71, 10):
             run(made, iterations)
         assert pages() < 1.03 * before
+
+
+def test_a_run_from_before_the_setting_stays_as_sharp_as_its_network(tmp_path: Path) -> None:
+    with trainer(tmp_path, sharpness=1.0) as made:
+        run(made, 1)
+    contents = torch.load(made.path, weights_only=True)
+    del contents["config"]["sharpness"], contents["heads"]["sharpness"]
+    torch.save(contents, made.path)
+    resumed = checkpoint.read(made.path)
+    assert resumed["config"]["sharpness"] == 1.0
+    assert checkpoint.load(made.path).network.heads.sharpness == 1.0

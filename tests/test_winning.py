@@ -88,7 +88,7 @@ def learned_nothing() -> Network:
     shipped = agents.load("bluke-4p").network
     made = Network((Rules(),), Heads(shipped.heads.hidden_sizes, aim="wins")).eval()
     made.outlook.copy_(outlook(Rules()))
-    made.begin_with(shipped.state_dict())
+    made.begin_with(shipped.state_dict(), shipped.heads)
     return made
 
 

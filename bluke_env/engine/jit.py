@@ -75,7 +75,7 @@ class _Notice(event.Listener):
         if self._depth > 0 and not self._told:
             self._told = True
             print(
-                "bluke_env: compiling the rules engine, once after an installation ...",
+                "bluke_env: compiling what is used for the first time since the installation ...",
                 file=sys.stderr,
                 flush=True,
             )

@@ -99,7 +99,7 @@ def _who(player: Participant) -> dict[str, Any]:
 def _estimate_facts(estimates: dict[str, Estimate]) -> dict[str, dict[str, float]]:
     facts = {name: {"mean": estimate.mean, "half_width": estimate.half_width} for name, estimate in estimates.items()}
     wins = estimates.get("match_wins")
-    if wins is not None and wins.mean in (0, 1):
+    if wins is not None and wins.share_interval != wins.interval:
         facts["match_wins"] |= dict(zip(("low", "high"), wins.share_interval, strict=True))
     return facts
 

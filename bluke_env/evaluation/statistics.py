@@ -41,10 +41,14 @@ class Estimate:
 
     @property
     def share_interval(self) -> tuple[float, float]:
-        """The 95 % interval of a share that was 0 or 1 in all deals, where the spread says nothing.
+        """The 95 % interval of a share, from 0 to 1 at most.
 
-        Wilson, "Probable inference, the law of succession, and statistical inference", 1927, with the deals as trials.
+        Of a share that was 0 or 1 in all deals the spread says nothing; there it is that of Wilson, "Probable
+        inference, the law of succession, and statistical inference", 1927, with the deals as trials.
         """
+        if self.mean not in (0, 1):
+            low, high = self.interval
+            return max(low, 0.0), min(high, 1.0)
         trials = self.degrees_of_freedom + 1
         reach = _NORMAL_95**2 / (trials + _NORMAL_95**2)
         return (0.0, reach) if self.mean == 0 else (1 - reach, 1.0)
