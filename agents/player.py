@@ -49,35 +49,43 @@ class NetworkAgent:
     def reset(self, num_games: int, seed: int) -> None:
         """Does nothing: the choices depend on the present turn alone."""
 
+    def check(self, table: Rules) -> None:
+        """Refuses tables that the network does not know.
+
+        Raises:
+            ValueError: They have other rules than the network was trained for.
+        """
+        seats = [rules.num_players for rules in self.tables]
+        if table.num_players not in seats:
+            raise ValueError(
+                f"{self.name} was trained for {' or '.join(map(str, seats))} players, but the table has "
+                f"{table.num_players}: choose a table or a checkpoint that fits"
+            )
+        if table.teams != self.rules.teams:
+            games = {True: "Back Alley", False: "Bluke"}
+            raise ValueError(
+                f"{self.name} was trained for {games[self.rules.teams]}, but the table plays {games[table.teams]}"
+            )
+        layout = self.network.layout
+        if table.most_cards > layout.most_cards:
+            raise ValueError(
+                f"{self.name} was trained for hands of up to {layout.most_cards} cards, but the table plays "
+                f"{table.most_cards}"
+            )
+        if self.network.heads.aim == "wins" and ObservationLayout.of(table).score_unit > layout.score_unit:
+            raise ValueError(
+                f"{self.name} was trained to win matches of {self.rules.num_hands} hands, but the table plays "
+                f"{table.num_hands}, with scores beyond those it knows"
+            )
+
     def act(self, turn: Turn) -> np.ndarray:
         """Returns one legal action id per row, int64 [n].
 
         Raises:
             ValueError: The table has other rules than the network was trained for, or a row has no legal action.
         """
-        seats = [rules.num_players for rules in self.tables]
-        if turn.rules.num_players not in seats:
-            raise ValueError(
-                f"{self.name} was trained for {' or '.join(map(str, seats))} players, but the table has "
-                f"{turn.rules.num_players}: choose a table or a checkpoint that fits"
-            )
-        if turn.rules.teams != self.rules.teams:
-            games = {True: "Back Alley", False: "Bluke"}
-            raise ValueError(
-                f"{self.name} was trained for {games[self.rules.teams]}, but the table plays {games[turn.rules.teams]}"
-            )
-        layout = self.network.layout
-        if turn.rules.most_cards > layout.most_cards:
-            raise ValueError(
-                f"{self.name} was trained for hands of up to {layout.most_cards} cards, but the table plays "
-                f"{turn.rules.most_cards}"
-            )
+        self.check(turn.rules)
         if self.network.heads.aim == "wins":
-            if ObservationLayout.of(turn.rules).score_unit > layout.score_unit:
-                raise ValueError(
-                    f"{self.name} was trained to win matches of {self.rules.num_hands} hands, but the table plays "
-                    f"{turn.rules.num_hands}, with scores beyond those it knows"
-                )
             self.network.expect(turn.rules)
         encoded = self._encoded(turn)
         if not encoded.masks.any(1).all():

@@ -69,11 +69,13 @@ class NetSearchAgent:
         Raises:
             ValueError: See `NetworkAgent.act`.
         """
-        actions = self._agent.act(turn)
+        self._agent.check(turn.rules)
+        actions = np.empty(len(turn.views), np.int64)
         playing = turn.views["phase"] == PLAY
         choice = (turn.masks.sum(1) > 1) & (self._worlds > 0)
-        for wanted, choose in ((~playing & self._bids, self._bot.act), (playing, self._cards)):
-            rows = np.flatnonzero(choice & wanted)
+        bids, cards = choice & ~playing & self._bids, choice & playing
+        for wanted, choose in ((bids, self._bot.act), (cards, self._cards), (~(bids | cards), self._agent.act)):
+            rows = np.flatnonzero(wanted)
             if len(rows):
                 actions[rows] = choose(Turn(turn.rules, turn.views[rows], turn.seats[rows], turn.games[rows]))
         return actions

@@ -170,6 +170,7 @@ BAD_INPUTS: dict[str, tuple[list[str], str]] = {
     "a wrong type in the file": (["--config", "type.yaml"], "many"),
     "a list of wrong things": (["--hidden_sizes", "[wide]"], "wide"),
     "no number": (["--learning_rate", "nan"], "learning_rate"),
+    "no end": (["--sharpness", "inf"], "sharpness"),
     "a value out of range": (["--iterations", "0"], "iterations is 0, but it must be at least 1"),
     "a value out of range in the file": (["--config", "range.yaml"], "bot_share is 1.5, but it must be from 0 to 1"),
     "too many sizes": (["--sizes_per_iteration", "13"], "sizes_per_iteration is 13, but it must be from 1 to 12"),
