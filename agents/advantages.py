@@ -42,8 +42,9 @@ def judged(
             carried[at] = next_values[at] - step.values + config.gae_lambda * carried[at]
             next_values[at] = step.values
             advantages, controls[:, 1] = carried[at], luck[at]
+        if step.guides is not None:
+            guides.scatter_(1, step.labels[:, :guide_width], step.guides)
         if step.hindsight is not None:
-            guides = step.hindsight.guides
             expected, drawn = (
                 torch.from_numpy(rewards(points.numpy(), batch.rules, config.reward))
                 for points in (step.hindsight.expected, step.hindsight.luck)
@@ -51,7 +52,8 @@ def judged(
             controls[:, 0] = expected[torch.arange(n), at[1]] - step.values
             luck[at[0], :seats] += drawn
         learnt = advantages, guides, controls, earned[at], tricks[at], torch.full((n,), step.is_bid)
-        seen = step.observations, step.states, step.masks, step.cards, step.actions, step.log_probs
+        actions = step.labels.gather(1, step.actions[:, None])[:, 0]
+        seen = step.observations, step.states, step.masks, step.cards, actions, step.log_probs
         decisions.append(Decisions(*seen, *learnt))
     return decisions
 
@@ -78,8 +80,7 @@ def standardise(parts: Sequence[Decisions], guide: float, bids_learn: bool) -> N
     values = (values - controls @ shares).float()
     mean, scale = values.mean(), 1 / (values.std() + 1e-6)
     for part, left in zip(learning, values.split([len(part) for part in learning]), strict=True):
-        guided = part.guides.shape[1] > 0 and not part.is_bid[0]
-        part.advantages = (left - mean) * scale * (1 - guide if guided else 1.0)
+        part.advantages = (left - mean) * scale * (1 - guide if part.guides.shape[1] else 1.0)
         part.guides = part.guides * scale * guide
 
 

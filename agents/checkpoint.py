@@ -116,8 +116,9 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     missing = [name for name in _PARTS if name not in data]
     if missing:
         raise ValueError(f"{path} is an incomplete checkpoint: it lacks {', '.join(missing)}")
-    # Runs older than this setting were as their network says.
+    # Runs older than these settings.
     data["config"].setdefault("sharpness", data["heads"].get("sharpness", 1.0))
+    data["config"].setdefault("rank_order", "fixed")
     if data["observation_version"] != OBSERVATION_VERSION:
         raise ValueError(
             f"{path} was trained on observations of version {data['observation_version']}, but this package has "
@@ -151,4 +152,5 @@ def load(path: str | os.PathLike, device: str = "cpu") -> NetworkAgent:
     tables = tuple(Rules.from_dict(rules) for rules in data["tables"])
     network = restore(Network(tables, Heads.from_dict(data["heads"])), data).to(device).eval()
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return NetworkAgent(network, tables, str(path), digest, data["config"]["suit_order"])
+    config = data["config"]
+    return NetworkAgent(network, tables, str(path), digest, config["suit_order"], config["rank_order"])

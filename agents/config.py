@@ -30,6 +30,7 @@ class TrainConfig:
         hands_per_size: Hands played of each of them.
         size_weights: How hand sizes are drawn, "large" for large ones up to three times as often, or "uniform".
         suit_order: "canonical" for suits relabelled by trump and length, or "fixed".
+        rank_order: "in_play" for ranks counted among the cards still in play, see `agents.rank_order`, or "fixed".
         learner_seats: Where the network sits: "self-play" for all seats but those that the shares below give away,
             "one" for a single seat of every table, the others being the bot's.
         bot: The bot that sits among the networks, for example "rule".
@@ -91,6 +92,7 @@ class TrainConfig:
     hands_per_size: int = 1024
     size_weights: Literal["large", "uniform"] = "large"
     suit_order: Literal["canonical", "fixed"] = "canonical"
+    rank_order: Literal["in_play", "fixed"] = "in_play"
     learner_seats: Literal["self-play", "one"] = "self-play"
     bot: str = "rule"
     bot_share: float = 0.25

@@ -18,12 +18,15 @@ class Step:
     Attributes:
         rows: The games, int64 [n].
         seats: Who decides in them, int64 [n].
-        observations: As in `Decisions`, likewise the next five.
+        observations: As in `Decisions`, likewise the next three and `log_probs`.
+        labels: int64 [n, actions], under which label of the batch's the network knows each action.
+        actions: int64 [n], as the batch labels them, likewise `policy` and `guides`.
         values: float32 [n], what the critic expects; 0 where it is not asked.
         policy: float32 [n, k], log-probabilities of all that may be done.
         is_bid: Whether all of them are bids.
         by_gradient: Whether they are learned by policy gradient.
-        hindsight: What is known afterwards of cards, where that is wanted.
+        guides: float32 [n, k], what all that may be done makes in hindsight, where that is wanted.
+        hindsight: What else is known afterwards of cards, where that is wanted.
     """
 
     rows: np.ndarray
@@ -32,12 +35,14 @@ class Step:
     states: torch.Tensor
     masks: torch.Tensor
     cards: torch.Tensor
+    labels: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
     values: torch.Tensor
     policy: torch.Tensor
     is_bid: bool
     by_gradient: bool
+    guides: torch.Tensor | None = None
     hindsight: Hindsight | None = None
 
 
@@ -50,10 +55,10 @@ class Decisions:
         states: int8 [n, state size] where the critic sees all hands, else [n, 0].
         masks: int8 [n, actions].
         cards: int8 [n, card_features.WIDTH], see `agents.card_features`.
-        actions: int64 [n], in the same suits.
+        actions: int64 [n], under the same labels, likewise `guides`.
         log_probs: float32, when the action was chosen, [n, 1] of it alone, or [n, k] of all that have a logit.
         advantages: float32 [n]; 0 where nothing is learned from them.
-        guides: float32 [n, k], what cards make in hindsight, where the loss looks at it, else [n, 0].
+        guides: float32 [n, k], what all that may be done makes in hindsight, where the loss looks at it, else [n, 0].
         controls: float32 [n, 2], what has a part in the advantage but none in the decision, see `agents.hindsight`: how
             good the hands as they are were before, beyond what the critic said, and the luck of later cards; else zero.
         returns: float32 [n], what the critic of points, or the action's value, is to predict.

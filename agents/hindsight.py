@@ -5,6 +5,9 @@ so every legal card of every decision can be tried, with nothing left to chance.
 only its own hand, so it learns their mean over the hands that others can have: the choice of perfect-information Monte
 Carlo search with endlessly many worlds, drawn as they come up. It is biased, as the others do not play on as `rule`.
 
+Bids of a policy are tried in the same way, once all are made: the seats that bid later bid as they did, or what comes
+nearest to it where that is no longer legal.
+
 The same values take chance out of what is learned from the points in the end, without bias: how good the hands as they
 are were for a seat before it played, and whether the cards that were drawn later from the policies were luckier for it
 than those they would have drawn on average, as in AIVAT (Burch et al. 2018).
@@ -20,11 +23,15 @@ import torch
 from bluke_env import BatchGame
 from bluke_env.bots.rule_kernels import hidden_cards, play_out
 from bluke_env.cards import NUM_CARDS
-from bluke_env.engine.jit import kernel
+from bluke_env.engine.bid import legal_bids, make_bid
+from bluke_env.engine.bits import highest
+from bluke_env.engine.jit import kernel, subroutine
 from bluke_env.engine.play import put_card
 from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
-from bluke_env.engine.state import GAME
+from bluke_env.engine.state import BID, GAME, NONE
+from bluke_env.engine.step import bid_of
 from bluke_env.engine.suits import real_card
+from bluke_env.rules import BOARD
 
 
 @dataclass(frozen=True)
@@ -91,3 +98,56 @@ def _play_on(rules, games, orders, rows, masks, probs, actions, scratch, guides,
         for label in range(min(NUM_CARDS, guides.shape[1])):
             if masks[row, label]:
                 guides[index, label] -= total / np.float32(tried)
+
+
+def bid_guides(batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: np.ndarray) -> torch.Tensor:
+    """Plays hands out with other bids, float32 [n, actions]; see `Hindsight.guides`.
+
+    Args:
+        batch: Games in which the bids have just been made.
+        rows: Which of them, int64 [n].
+        seats: Whose bids, int64 [n].
+        masks: int8 [n, actions], the bids that they could make.
+    """
+    guides = np.zeros(masks.shape, np.float32)
+    games, most = batch.records, batch.layout.most_cards
+    _bid_anew(batch.rules.record(), games, most, rows, seats, masks, np.zeros(1, GAME), guides)
+    return torch.from_numpy(guides)
+
+
+@kernel
+def _bid_anew(rules, games, most, rows, seats, masks, scratch, guides):
+    for index in range(len(rows)):
+        row, own = rows[index], seats[index]
+        hidden = hidden_cards(rules[0], games[row], np.int64(rules[0].num_players))
+        total, tried = np.float32(0), 0
+        for action in range(NUM_CARDS, guides.shape[1]):
+            if not masks[index, action]:
+                continue
+            scratch[0] = games[row]
+            game = scratch[0]
+            _rebid(rules[0], game, games[row].bids, own, bid_of(action, most))
+            play_out(rules[0], game, np.int64(rules[0].num_players), hidden)
+            bid, tricks = standing_bid(rules[0], game, own), standing_tricks(rules[0], game, own)
+            guides[index, action] = hand_points(rules[0], np.int64(game.hand_size), bid, tricks)
+            total += guides[index, action]
+            tried += 1
+        for action in range(NUM_CARDS, guides.shape[1]):
+            if masks[index, action]:
+                guides[index, action] -= total / np.float32(tried)
+
+
+@subroutine
+def _rebid(rules, game, bids, own, own_bid):
+    """Bids again from the first seat, all as in `bids` but `own`."""
+    seats = np.int64(rules.num_players)
+    first = (np.int64(game.dealer) + 1) % seats
+    for seat in range(seats):
+        game.bids[seat] = NONE
+    game.phase, game.seat, game.leader = BID, first, first
+    for step in range(seats):
+        seat = (first + step) % seats
+        bid, legal = np.int64(own_bid if seat == own else bids[seat]), legal_bids(rules, game)
+        if not legal >> bid & 1:  # only teams have bids that depend on others: the one level of board, or fewer tricks
+            bid = highest(legal if bid > BOARD else legal & ((np.int64(2) << BOARD) - 1))
+        make_bid(rules, game, bid)

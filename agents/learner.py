@@ -113,7 +113,8 @@ class Learner:
         network = copy.deepcopy(self.network)
         if self.average is not None:
             torch.nn.utils.vector_to_parameters(self.average.clone(), network.parameters())
-        return NetworkAgent(network.eval(), self.config.tables, "network", suit_order=self.config.suit_order)
+        orders = {"suit_order": self.config.suit_order, "rank_order": self.config.rank_order}
+        return NetworkAgent(network.eval(), self.config.tables, "network", **orders)
 
     def contents(self) -> dict[str, Any]:
         """Returns what a checkpoint holds."""

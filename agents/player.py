@@ -11,6 +11,7 @@ import torch
 from agents.card_features import card_features
 from agents.equivalents import Equivalents
 from agents.network import Network
+from agents.rank_order import RankOrder
 from bluke_env import ObservationLayout, Rules, Turn
 from bluke_env.agent import Encoded
 from bluke_env.cards import NUM_CARDS
@@ -28,6 +29,7 @@ class NetworkAgent:
         name: What to call it in reports.
         sha256: Of the checkpoint's file, where it comes from one.
         suit_order: "canonical" or "fixed", how it learned to see the suits.
+        rank_order: "in_play" or "fixed", how it learned to see the ranks, see `agents.rank_order`.
     """
 
     def __init__(
@@ -37,9 +39,10 @@ class NetworkAgent:
         name: str,
         sha256: str | None = None,
         suit_order: str = "canonical",
+        rank_order: str = "in_play",
     ) -> None:
         self.network, self.tables, self.name, self.sha256 = network, tables, name, sha256
-        self.suit_order = suit_order
+        self.suit_order, self.rank_order = suit_order, rank_order
 
     @property
     def rules(self) -> Rules:
@@ -105,10 +108,10 @@ class NetworkAgent:
         """
         encoded = self._encoded(turn)
         parts = [
-            self.network.action_log_probs(self.network.features(seen), cards, legal)[:count, :NUM_CARDS].cpu().numpy()
-            for seen, legal, cards, count in self._rows(turn, encoded)
+            self.network.action_log_probs(self.network.features(seen), cards, legal).gather(1, labels)[:count]
+            for seen, legal, cards, labels, count in self._rows(turn, encoded)
         ]
-        return np.concatenate(parts), encoded
+        return torch.cat(parts)[:, :NUM_CARDS].cpu().numpy(), encoded
 
     def _encoded(self, turn: Turn) -> Encoded:
         """Returns what the seats see, with room for the scores of any match: few networks look at them."""
@@ -116,21 +119,30 @@ class NetworkAgent:
         layout = replace(layout, score_unit=max(layout.score_unit, ObservationLayout.of(turn.rules).score_unit))
         return turn.encode(layout, canonical=self.suit_order == "canonical")
 
-    def _rows(self, turn: Turn, encoded: Encoded) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, int]]:
-        """Yields observations, masks and features of cards, `ROWS` at a time, and how many of them count."""
+    def _rows(
+        self, turn: Turn, encoded: Encoded
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, int]]:
+        """Yields what the network sees, `ROWS` at a time, and how many of them count.
+
+        That is observations, masks, features of cards, and the labels in them of all that has a logit.
+        """
         masks = Equivalents(encoded.layout).without(encoded.observations, encoded.masks)
-        cards = card_features(turn.rules, turn.views, encoded.orders, np.arange(len(masks)))
+        facts = turn.rules, turn.views, encoded.orders, np.arange(len(masks))
+        seen, states, cards = encoded.observations.copy(), np.zeros((len(masks), 0), np.int8), card_features(*facts)
+        labels = RankOrder(encoded.layout, self.rank_order).relabel(*facts, (seen, states, masks, cards))
+        labels = labels[:, : self.network.actions.out_features]
         for start in range(0, len(masks), ROWS):
-            parts = [array[start : start + ROWS] for array in (encoded.observations, masks, cards)]
-            seen, legal, shown = (padded(part).to(self.network.device) for part in parts)
-            yield seen, legal, shown, len(parts[0])
+            parts = [array[start : start + ROWS] for array in (seen, masks, cards, labels)]
+            yield *(padded(part).to(self.network.device) for part in parts), len(parts[0])
 
     @torch.inference_mode()
-    def _best(self, seen: torch.Tensor, legal: torch.Tensor, cards: torch.Tensor, count: int) -> np.ndarray:
+    def _best(
+        self, seen: torch.Tensor, legal: torch.Tensor, cards: torch.Tensor, labels: torch.Tensor, count: int
+    ) -> np.ndarray:
         """Returns the labels of the best actions of the first rows."""
         network = self.network
         features = network.features(seen)
-        best = network.action_log_probs(features, cards, legal).argmax(1)
+        best = network.action_log_probs(features, cards, legal).gather(1, labels).argmax(1)
         bidding = legal[:, NUM_CARDS:].any(1)
         if network.heads.bids == "tricks" and bidding.any():
             bids = network.bid_log_probs(features, seen, legal, 1.0).argmax(1)

@@ -14,9 +14,10 @@ from agents.card_features import card_features
 from agents.config import TrainConfig
 from agents.decisions import Decisions, Step
 from agents.equivalents import Equivalents
-from agents.hindsight import hindsight
+from agents.hindsight import bid_guides, hindsight
 from agents.network import Network
 from agents.precision import autocast, rounded_up
+from agents.rank_order import RankOrder
 from agents.sampling import draw, epsilon_greedy
 from agents.schedules import Schedules
 from bluke_env import Agent, BatchGame, Turn, bots
@@ -69,6 +70,7 @@ class Rollout:
             suit_order=config.suit_order, layout=network.layout,
         )  # fmt: skip
         self._equivalents = Equivalents(network.layout)
+        self._rank_order = RankOrder(network.layout, config.rank_order)
         self._teacher = bots.make(config.imitate)
         self._network_seconds = 0.0
 
@@ -105,7 +107,10 @@ class Rollout:
         ahead = self.network.variance_ahead.cpu() if config.reward == "wins" else None
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
+                bidding = batch.masks[0, NUM_CARDS:].any()
                 steps += self._step(networks, players, schedules, rng, teaching)
+                if width and bidding and not batch.masks[0, NUM_CARDS:].any():
+                    self._judge_bids(steps)
                 if batch.records["last_number"][0] == len(groups):  # a hand has ended, in all games at once
                     groups.append(judged(steps, batch, config, width, ahead))
                     statistics.append(self._statistics(players))
@@ -139,12 +144,19 @@ class Rollout:
                 if player == NETWORK:
                     if self._guided(schedules) and not step.is_bid:
                         step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
+                        step.guides = step.hindsight.guides
                     steps.append(step)
         rows = np.flatnonzero(choice & (to_act == BOT))
         if len(rows):
             actions[rows] = self._actions(self.bot, rows)
         batch.step(actions)
         return steps
+
+    def _judge_bids(self, steps: list[Step]) -> None:
+        """Tries all bids of policies, in hands whose bids have just been made."""
+        for step in steps:
+            if step.is_bid and step.by_gradient:
+                step.guides = bid_guides(self._batch, step.rows, step.seats, step.masks.numpy())
 
     def _actions(self, bot: Agent, rows: np.ndarray) -> np.ndarray:
         """Returns what a bot does in some of the games."""
@@ -169,11 +181,14 @@ class Rollout:
         """Lets a network decide in some of the games."""
         device, batch, n = network.device, self._batch, len(rows)
         padded = np.resize(rows, rounded_up(n))
+        facts = batch.rules, batch.records, batch.suit_orders, padded
         observations = torch.from_numpy(batch.observations.take(padded, 0))
         masks = torch.from_numpy(all_masks.take(padded, 0))
-        cards = torch.from_numpy(card_features(batch.rules, batch.records, batch.suit_orders, padded))
+        cards = torch.from_numpy(card_features(*facts))
         width = network.layout.state_size if network.heads.critic_sizes else 0
         states = torch.from_numpy(batch.states().take(padded, 0) if width else np.zeros((len(padded), 0), np.int8))
+        arrays = observations.numpy(), states.numpy(), masks.numpy(), cards.numpy()
+        labels = torch.from_numpy(self._rank_order.relabel(*facts, arrays))
         is_bid = bool(masks[0, NUM_CARDS:].any())
         by_tricks = is_bid and network.heads.bids == "tricks"
         by_gradient = not by_tricks and self.config.algorithm == "ppo"
@@ -188,10 +203,11 @@ class Rollout:
         else:
             log_probs = network.action_log_probs(features, shown, legal)
             values = network.values(network.critic_features(features, states.to(device) if width else None), seen)
-        log_probs, values = log_probs[:n].cpu(), values[:n].cpu()
+        log_probs, values, labels = log_probs[:n].cpu(), values[:n].cpu(), labels[:n]
+        policy = log_probs if by_tricks else log_probs.gather(1, labels[:, : log_probs.shape[1]])
         self._network_seconds += time.perf_counter() - started
         actions, chosen = np.empty(n, np.int64), np.empty(n, np.float32)
-        draw(log_probs.numpy(), rng.random(n), actions, chosen)
+        draw(policy.numpy(), rng.random(n), actions, chosen)
         actions += NUM_CARDS if by_tricks else 0
         kept = torch.from_numpy(chosen)[:, None] if self.config.kl == 0 else _widened(log_probs, network, by_tricks)
         return Step(
@@ -201,10 +217,11 @@ class Rollout:
             states[:n],
             masks[:n],
             cards[:n],
+            labels,
             torch.from_numpy(actions),
             kept,
             values,
-            log_probs,
+            policy,
             is_bid,
             by_gradient,
         )

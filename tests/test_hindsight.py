@@ -12,7 +12,7 @@ from tiny_runs import run, trainer
 
 from agents.advantages import standardise
 from agents.decisions import Decisions
-from agents.hindsight import hindsight
+from agents.hindsight import bid_guides, hindsight
 from agents.rollout import Rollout
 from bluke_env import BatchGame, Rules, Turn, bots
 from bluke_env.cards import NUM_CARDS
@@ -65,6 +65,45 @@ def test_values_are_what_the_rule_bot_makes_at_a_table(name: str) -> None:
                 compared += len({tuple(made) for made in points.values()}) > 1
         batch.step((rng.random(batch.masks.shape) * batch.masks).argmax(1))
     assert compared > 3
+
+
+def bid_again(start: BatchGame, bids: list[np.ndarray], row: int, place: int, bid: int) -> np.ndarray:
+    """The points of all seats of a game if the seat at a place bids otherwise and rule bots play the cards."""
+    batch = copy.deepcopy(start)
+    for step, made in enumerate(bids):
+        wanted, legal = made.copy(), np.flatnonzero(batch.masks[row])
+        wanted[row] = bid if step == place else made[row]
+        if wanted[row] not in legal:
+            boards = wanted[row] > NUM_CARDS + batch.rules.most_cards
+            wanted[row] = legal[-1] if boards else legal[legal <= NUM_CARDS + batch.rules.most_cards][-1]
+        batch.step(wanted)
+    while not batch.is_over[0]:
+        batch.step(rule_actions(batch))
+    return batch.records["last_points"][row, : batch.rules.num_players].astype(int)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_bids_are_tried_with_the_bids_that_others_made(name: str) -> None:
+    start = BatchGame.hands_of(TABLES[name], 5, 12, 4, autoreset=False, suit_order="canonical")
+    batch, rng, rows = copy.deepcopy(start), np.random.default_rng(2), np.arange(1, 12, 3)
+    seats, masks, bids, compared = [], [], [], 0
+    while batch.masks[0, NUM_CARDS:].any():
+        seats.append(batch.seats.copy())
+        masks.append(batch.masks.copy())
+        bids.append((rng.random(batch.masks.shape) * batch.masks).argmax(1))
+        batch.step(bids[-1])
+    before = batch.records.copy()
+    for place in range(len(bids)):
+        found = bid_guides(batch, rows, seats[place][rows].astype(np.int64), masks[place][rows])
+        assert (batch.records == before).all()
+        for index, row in enumerate(rows.tolist()):
+            own, legal = seats[place][row], np.flatnonzero(masks[place][row]).tolist()
+            points = {bid: bid_again(start, bids, row, place, bid)[own] for bid in legal}
+            for bid, made in points.items():
+                np.testing.assert_allclose(found[index, bid], made - np.mean(list(points.values())), atol=1e-3)
+            assert not np.delete(found[index].numpy(), legal).any()
+            compared += len(set(points.values())) > 1
+    assert compared > 8
 
 
 def test_what_the_hands_and_later_cards_explain_is_taken_out_of_advantages() -> None:

@@ -86,7 +86,7 @@ def test_the_batch_the_order_the_game_and_the_past_change_nothing(rules: Rules) 
 
 def test_it_searches_and_the_seed_matters() -> None:
     rules = TABLES["4"]
-    turn, player = seen_in(rules, states(rules, 60)), search_of(rules)
+    turn, player = seen_in(rules, states(rules, 200)), search_of(rules)
     actions, alone = player.act(turn), network_agent(rules).act(turn)
     cards = turn.views["phase"] == PLAY
     assert (actions != alone)[cards].sum() > 3

@@ -14,6 +14,7 @@ from agents.equivalents import Equivalents
 from agents.network import Heads, Network, log_softmax, score_table
 from agents.player import NetworkAgent
 from agents.precision import autocast
+from agents.rank_order import RankOrder
 from agents.sampling import draw
 from bluke_env import BatchGame, Game, Rules, Turn
 from bluke_env.cards import NUM_CARDS
@@ -328,12 +329,15 @@ def test_it_makes_the_most_probable_play_and_the_bid_worth_most() -> None:
     network, kinds = agent.network, set()
     for turn in random_turns(Rules(schedule=[9, 4]), 8):
         encoded = turn.encode(network.layout, canonical=True)
-        seen = encoded.observations
+        seen = encoded.observations.copy()
         masks = Equivalents(network.layout).without(seen, encoded.masks)
+        facts = turn.rules, turn.views, encoded.orders, np.arange(8)
+        shown = card_features(*facts)
+        labels = RankOrder(network.layout, "in_play").relabel(*facts, (seen, np.zeros((8, 0), np.int8), masks, shown))
         with torch.inference_mode():
             features = network.features(torch.from_numpy(seen))
-            shown = torch.from_numpy(card_features(turn.rules, turn.views, encoded.orders, np.arange(8)))
-            cards = network.action_log_probs(features, shown, torch.from_numpy(masks)).numpy()
+            log_probs = network.action_log_probs(features, torch.from_numpy(shown), torch.from_numpy(masks)).numpy()
+            cards = np.take_along_axis(log_probs, labels[:, :NUM_CARDS], 1)
             points = network.bid_values(features, torch.from_numpy(seen)).numpy()
         is_bid = masks[0, NUM_CARDS:].any()
         values = np.where(masks[:, NUM_CARDS:] == 1, points, -np.inf) if is_bid else cards

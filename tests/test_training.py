@@ -21,6 +21,7 @@ from agents.config import TrainConfig
 from agents.decisions import Decisions
 from agents.equivalents import Equivalents
 from agents.network import Network
+from agents.rank_order import RankOrder
 from bluke_env import BatchGame, Turn, bots
 from bluke_env.bots.random import RandomBot
 from bluke_env.cards import NUM_CARDS
@@ -53,7 +54,11 @@ class Table(BatchGame):
 
     def step(self, actions: np.ndarray) -> None:
         choices = Equivalents(self.layout).without(self.observations, self.masks)
-        self.steps.append((self.seats.copy(), self.observations.copy(), choices, np.array(actions)))
+        observations, features = self.observations.copy(), np.zeros((self.num_games, 0), np.int8)
+        facts = self.rules, self.records, self.suit_orders, np.arange(self.num_games)
+        labels = RankOrder(self.layout, "in_play").relabel(*facts, (observations, features, choices, features))
+        seen = labels[np.arange(self.num_games), actions]
+        self.steps.append((self.seats.copy(), observations, choices, seen))
         super().step(actions)
 
 

@@ -37,6 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "imitation of bids": {**POLICY, "imitation_iterations": 1, "imitate": "random"},
     "sizes alike": {"size_weights": "uniform"},
     "suits as they are": {"suit_order": "fixed"},
+    "ranks as they are": {"rank_order": "fixed", "critic_sizes": (8,)},
     "one scale for a batch": {"advantages": "batch"},
     "one seat": {"learner_seats": "one"},
     "one shard": {"shards": 1},
@@ -199,7 +200,8 @@ def test_a_bot_is_imitated_better_and_better_and_then_no_longer(tmp_path: Path) 
 
 def test_what_is_imitated_is_what_the_bot_does(learned: Learned, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the network's own seats, whatever the network would have done; of equivalent cards the lowest."""
-    made = learner(imitation_iterations=1, imitate="random", shards=1, sizes_per_iteration=1)
+    fewer = {"shards": 1, "sizes_per_iteration": 1, "rank_order": "fixed"}
+    made = learner(imitation_iterations=1, imitate="random", **fewer)
     asked: list[int] = []
     by_bots: list[np.ndarray] = []
     taught, acted = Rollout._taught, Rollout._actions
