@@ -83,6 +83,12 @@ class Learner:
 
     def _begin_with(self, initial: str) -> None:
         data = checkpoint.read(path_of(initial))
+        for name in ("suit_order", "rank_order"):
+            if data["config"][name] != getattr(self.config, name):
+                learned = f"{name} {data['config'][name]!r}"
+                raise ValueError(
+                    f"{initial} cannot be the initial network: it learned with {learned}, ask for the same"
+                )
         try:
             self.network.begin_with(data["network"], Heads.from_dict(data["heads"]))
         except RuntimeError:
@@ -113,8 +119,8 @@ class Learner:
         network = copy.deepcopy(self.network)
         if self.average is not None:
             torch.nn.utils.vector_to_parameters(self.average.clone(), network.parameters())
-        orders = {"suit_order": self.config.suit_order, "rank_order": self.config.rank_order}
-        return NetworkAgent(network.eval(), self.config.tables, "network", **orders)
+        orders = self.config.suit_order, self.config.rank_order
+        return NetworkAgent(network.eval(), self.config.tables, "network", None, *orders)
 
     def contents(self) -> dict[str, Any]:
         """Returns what a checkpoint holds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -38,11 +39,12 @@ class NetworkAgent:
         tables: tuple[Rules, ...],
         name: str,
         sha256: str | None = None,
-        suit_order: str = "canonical",
-        rank_order: str = "in_play",
+        suit_order: Literal["canonical", "fixed"] = "canonical",
+        rank_order: Literal["in_play", "fixed"] = "in_play",
     ) -> None:
         self.network, self.tables, self.name, self.sha256 = network, tables, name, sha256
-        self.suit_order, self.rank_order = suit_order, rank_order
+        self.suit_order: Literal["canonical", "fixed"] = suit_order
+        self.rank_order: Literal["in_play", "fixed"] = rank_order
 
     @property
     def rules(self) -> Rules:
@@ -133,7 +135,8 @@ class NetworkAgent:
         labels = labels[:, : self.network.actions.out_features]
         for start in range(0, len(masks), ROWS):
             parts = [array[start : start + ROWS] for array in (seen, masks, cards, labels)]
-            yield *(padded(part).to(self.network.device) for part in parts), len(parts[0])
+            shown, legal, of_cards, names = (padded(part).to(self.network.device) for part in parts)
+            yield shown, legal, of_cards, names, len(parts[0])
 
     @torch.inference_mode()
     def _best(

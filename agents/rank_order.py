@@ -1,7 +1,7 @@
 """Counting ranks among the cards still in play, so that the highest card left of a suit always looks like its ace.
 
-Within each suit the cards that someone may still hold, or that lie on the table, move up in order to the highest labels,
-and those that are gone follow below. What beats what late in a hand then looks the same whatever was played before.
+Within each suit the cards that someone may still hold, or that lie on the table, move up in order to the highest
+labels, with those that are gone below them. What beats what late in a hand then looks the same whatever was played.
 """
 
 from __future__ import annotations

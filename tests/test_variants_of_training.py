@@ -247,7 +247,8 @@ def test_a_run_begins_from_a_checkpoint_and_goes_on_from_its_own(tmp_path: Path)
 def test_a_checkpoint_of_another_shape_is_no_beginning(tmp_path: Path) -> None:
     with trainer(tmp_path / "first") as made:
         made.save()
-    for change in ({"hidden_sizes": (9,)}, {"num_players": 5}, {"critic": "points"}):
+    orders = {"suit_order": "fixed"}, {"rank_order": "fixed"}
+    for change in ({"hidden_sizes": (9,)}, {"num_players": 5}, {"critic": "points"}, *orders):
         with pytest.raises(ValueError, match=rf"^{made.path} cannot be the initial network") as refused:
             Trainer(TrainConfig(**(TINY | {"run_dir": str(tmp_path / "next"), "initial": str(made.path)} | change)))
         assert "\n" not in str(refused.value)
