@@ -61,6 +61,10 @@ def relabelled(batch: BatchGame, order: str = "in_play") -> tuple[list[np.ndarra
     before = [batch.observations.copy(), batch.states().copy(), batch.masks.copy(), card_features(*facts)]
     observations, states, masks, features = after = [array.copy() for array in before]
     labels = RankOrder(batch.layout, order).relabel(*facts, (observations, states, masks, features))
+    again = batch.rules, batch.records, *facts[2:]  # training has the games themselves
+    unseen = np.zeros((batch.num_games, 0), np.int8)
+    copies = before[0].copy(), unseen, before[2].copy(), unseen
+    assert (RankOrder(batch.layout, order).relabel(*again, copies) == labels).all()
     return before, after, labels
 
 
