@@ -238,7 +238,7 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
 
 FIXED = (
     "preset", "num_players", "min_bid", "bluke_lead", "algorithm", "reward", "hidden_sizes", "bids", "critic",
-    "critic_sizes", "sharpness", "seed", "shards",
+    "critic_sizes", "sharpness", "suit_order", "rank_order", "seed", "shards",
 )  # fmt: skip
 """Settings that a run keeps for good."""
 
@@ -282,6 +282,9 @@ def main() -> None:
         highlight=False,
         markup=False,
     )
+    if resumed is not None and config.iterations != resumed["config"]["iterations"]:
+        before = f"{resumed['config']['iterations']} iterations now last {config.iterations}"
+        console.print(f"schedules of {before}: the learning rate and others go back to where that puts them")
     if resumed is None and ranks.is_first:
         print_averages(judge(trainer, DEALS_BEFORE), console)
     train(trainer, interruption, console)

@@ -32,6 +32,9 @@ def load(name: str | os.PathLike, device: str = "cpu") -> Any:
     """
     from agents import checkpoint
 
-    agent = checkpoint.load(path_of(name), device)
+    path = path_of(name)
+    if not path.is_file():
+        raise ValueError(f"there is no checkpoint at {path}, and the shipped networks are {', '.join(pretrained())}")
+    agent = checkpoint.load(path, device)
     agent.name = str(name)
     return agent

@@ -66,3 +66,8 @@ def test_the_one_that_plays_for_matches_wins_more_of_them_than_the_one_that_play
 def test_a_name_that_is_nearly_right_gets_the_right_ones() -> None:
     with pytest.raises(ValueError, match=r"^there is no bot 'bluke-4p-win': the bots are .*, the networks .*bluke-4p,"):
         load_player("bluke-4p-win")
+
+
+def test_a_name_that_is_none_of_theirs_is_answered_with_theirs() -> None:
+    with pytest.raises(ValueError, match=f"no checkpoint at bluke4p, .* {', '.join(NAMES)}$"):
+        agents.load("bluke4p")

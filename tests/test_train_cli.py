@@ -96,6 +96,7 @@ def test_a_run_goes_on_where_it_ended(finished: tuple[str, Path]) -> None:
     done = python(SCRIPT, "--resume", "runs/here/checkpoint.pt", "--iterations", 5, cwd=work)
     assert (done.returncode, done.stderr) == (0, "")
     assert " 5/5 " in done.stdout
+    assert "iterations now last 5: the learning rate" in " ".join(done.stdout.split())
     assert "before training" not in done.stdout
     assert iterations(folder) == logged_steps(folder) == [1, 2, 3, 4, 5]
     after = checkpoint.read(folder / "checkpoint.pt")["progress"]
@@ -128,6 +129,7 @@ def test_a_checkpoint_brings_the_settings_and_the_folder_of_its_run(finished: tu
     [
         ("seed", "5", "seed is 5, but the checkpoint to resume has 0: leave it so"),
         ("min_bid", "0", "min_bid is 0, but the checkpoint to resume has 1: leave it so"),
+        ("rank_order", "fixed", "rank_order is 'fixed', but the checkpoint to resume has 'in_play': leave it so"),
         ("iterations", "1", "iterations is 1, but the run has already done [35]: ask for more"),
         ("run_dir", "elsewhere", "run_dir is 'elsewhere', but a run is resumed in its own folder, .*: leave it out"),
     ],
