@@ -13,6 +13,9 @@ from bluke_env.bots.rule_kernels import hidden_cards
 from bluke_env.cards import NUM_CARDS, NUM_RANKS
 from bluke_env.engine.jit import inlined, kernel
 from bluke_env.engine.suits import relabel_mask
+from bluke_env.errors import checked_choice
+
+RANK_ORDERS = ("in_play", "fixed")
 
 
 class RankOrder:
@@ -21,6 +24,9 @@ class RankOrder:
     Args:
         layout: Of the observations.
         order: "in_play", or "fixed" to change nothing.
+
+    Raises:
+        ValueError: The order is neither.
     """
 
     def __init__(self, layout: ObservationLayout, order: str) -> None:
@@ -28,7 +34,7 @@ class RankOrder:
         sets = [slices[name].start for name in ("hand", "table", "top_cards", "winning_cards")]
         sets += [slices["played"].start + cards * seat for seat in range(layout.num_players)]
         hands = [slices["other_hands"].start + cards * seat for seat in range(layout.num_players - 1)]
-        self._moves = order == "in_play"
+        self._moves = checked_choice("rank_order", order, RANK_ORDERS) == "in_play"
         self._sets, self._state_sets = np.array(sets), np.array(sets + hands)
         self._ids, self._actions = layout.card_ids, np.arange(layout.num_actions)
 

@@ -121,6 +121,11 @@ def test_the_fixed_order_moves_nothing() -> None:
         random_step(batch, rng)
 
 
+def test_another_order_is_refused() -> None:
+    with pytest.raises(ValueError, match="rank_order is 'sorted', but it must be one of in_play, fixed"):
+        RankOrder(ObservationLayout.of(Rules()), "sorted")
+
+
 @pytest.mark.parametrize("changes", [{}, {"critic_sizes": (8,)}, {"bids": "policy", "critic": "points", "kl": 0.1}])
 def test_training_sees_what_the_agent_sees(changes: dict[str, Any], tmp_path: Path) -> None:
     """The actions of training, under its labels, are as likely as its network finds them there."""
