@@ -57,8 +57,8 @@ class TrainConfig:
         final_entropy: Its value at the end; linear in between.
         exploration: DMC's probability of a random action at the start.
         final_exploration: Its value at the end; linear in between.
-        guide: Weight of what cards, and bids of the policy, make with `rule` playing on in the hands as they are, against
-            the advantages of PPO, from 0 to 1, at the start; see `agents.hindsight`.
+        guide: Weight of what cards, and bids of the policy, make with `rule` playing on in the hands as they are,
+            against the advantages of PPO, from 0 to 1, at the start; see `agents.hindsight`.
         final_guide: Its value at the end; linear in between.
         kl: Weight of the divergence from the policy that played, as in magnetic mirror descent.
         critic_weight: Weight of the critic's loss, and of the prediction of tricks that bids come from.

@@ -21,6 +21,7 @@ import agents
 import train
 from agents import checkpoint
 from agents.config import TrainConfig
+from agents.learner import Learner
 
 SCRIPT = ROOT / "train.py"
 QUICK = {"num_players": 15, "bot": "random"}
@@ -152,6 +153,7 @@ def test_a_checkpoint_with_an_unknown_setting_is_not_resumed(finished: tuple[str
 def test_the_configurations_of_the_project_are_valid(path: Path) -> None:
     config, _ = train.parse(["--config", str(path)])
     assert Path(config.run_dir) == Path("runs") / path.stem
+    Learner(config)  # which takes the weights of its initial network, if it names one
 
 
 def test_help_has_a_line_for_every_setting() -> None:
