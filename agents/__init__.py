@@ -33,7 +33,7 @@ def load(name: str | os.PathLike, device: str = "cpu") -> Any:
     from agents import checkpoint
 
     path = path_of(name)
-    if not path.is_file():
+    if path == Path(path.stem) and not path.is_file():  # looks like a name
         raise ValueError(f"there is no checkpoint at {path}, and the shipped networks are {', '.join(pretrained())}")
     agent = checkpoint.load(path, device)
     agent.name = str(name)
