@@ -16,8 +16,17 @@ def pretrained() -> list[str]:
 
 
 def path_of(name: str | os.PathLike) -> Path:
-    """Returns the file of one of `pretrained()`, or the path itself."""
-    return PRETRAINED / f"{name}.pt" if str(name) in pretrained() else Path(name)
+    """Returns the file of one of `pretrained()`, or the path itself.
+
+    Raises:
+        ValueError: It looks like a name, but is none of theirs.
+    """
+    path, names = Path(name), pretrained()
+    if str(name) in names:
+        return PRETRAINED / f"{name}.pt"
+    if path == Path(path.stem) and not path.exists():
+        raise ValueError(f"there is no checkpoint at {path}, and the shipped networks are {', '.join(names)}")
+    return path
 
 
 def load(name: str | os.PathLike, device: str = "cpu") -> Any:
@@ -32,9 +41,6 @@ def load(name: str | os.PathLike, device: str = "cpu") -> Any:
     """
     from agents import checkpoint
 
-    path = path_of(name)
-    if path == Path(path.stem) and not path.is_file():  # looks like a name
-        raise ValueError(f"there is no checkpoint at {path}, and the shipped networks are {', '.join(pretrained())}")
-    agent = checkpoint.load(path, device)
+    agent = checkpoint.load(path_of(name), device)
     agent.name = str(name)
     return agent

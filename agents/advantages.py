@@ -42,12 +42,13 @@ def judged(
             carried[at] = next_values[at] - step.values + config.gae_lambda * carried[at]
             next_values[at] = step.values
             advantages, controls[:, 1] = carried[at], luck[at]
-        if step.guides is not None:
-            guides.scatter_(1, step.labels[:, :guide_width], step.guides)
-        if step.hindsight is not None:
+        known = step.hindsight
+        if known is not None:
+            guides.scatter_(1, step.labels[:, :guide_width], known.guides)
+        if known is not None and known.expected is not None and known.luck is not None:
             expected, drawn = (
                 torch.from_numpy(rewards(points.numpy(), batch.rules, config.reward))
-                for points in (step.hindsight.expected, step.hindsight.luck)
+                for points in (known.expected, known.luck)
             )
             controls[:, 0] = expected[torch.arange(n), at[1]] - step.values
             luck[at[0], :seats] += drawn

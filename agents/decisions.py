@@ -19,14 +19,13 @@ class Step:
         rows: The games, int64 [n].
         seats: Who decides in them, int64 [n].
         observations: As in `Decisions`, likewise the next three and `log_probs`.
-        labels: int64 [n, actions], under which label of the batch's the network knows each action.
-        actions: int64 [n], as the batch labels them, likewise `policy` and `guides`.
+        labels: int64 [n, actions], under which label the network knows each action of the batch.
+        actions: int64 [n], as the batch labels them, likewise `policy` and `hindsight`.
         values: float32 [n], what the critic expects; 0 where it is not asked.
         policy: float32 [n, k], log-probabilities of all that may be done.
         is_bid: Whether all of them are bids.
         by_gradient: Whether they are learned by policy gradient.
-        guides: float32 [n, k], what all that may be done makes in hindsight, where that is wanted.
-        hindsight: What else is known afterwards of cards, where that is wanted.
+        hindsight: What is known afterwards, where that is wanted.
     """
 
     rows: np.ndarray
@@ -42,7 +41,6 @@ class Step:
     policy: torch.Tensor
     is_bid: bool
     by_gradient: bool
-    guides: torch.Tensor | None = None
     hindsight: Hindsight | None = None
 
 

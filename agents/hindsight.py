@@ -25,7 +25,7 @@ from bluke_env.bots.rule_kernels import hidden_cards, play_out
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.bid import legal_bids, make_bid
 from bluke_env.engine.bits import highest
-from bluke_env.engine.jit import kernel, subroutine
+from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import put_card
 from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
 from bluke_env.engine.state import BID, GAME, NONE
@@ -36,18 +36,19 @@ from bluke_env.rules import BOARD
 
 @dataclass(frozen=True)
 class Hindsight:
-    """What is known afterwards of decisions about cards.
+    """What is known afterwards of decisions.
 
     Attributes:
-        guides: float32 [n, width], what cards make for the seat that plays them, less the mean of all that it may play;
+        guides: float32 [n, width], what actions make for the seat that decides, less the mean of all that are legal;
             zero for others.
-        expected: float32 [n, seats], what every seat makes with the policy's card, on average.
-        luck: float32 [n, seats], how much more every seat makes with the card that was drawn.
+        expected: float32 [n, seats], what every seat makes with the policy's card, on average; None for bids, where it
+            would depend on later ones.
+        luck: float32 [n, seats], how much more every seat makes with the card that was drawn; None for bids.
     """
 
     guides: torch.Tensor
-    expected: torch.Tensor
-    luck: torch.Tensor
+    expected: torch.Tensor | None = None
+    luck: torch.Tensor | None = None
 
 
 def hindsight(
@@ -77,7 +78,6 @@ def _play_on(rules, games, orders, rows, masks, probs, actions, scratch, guides,
     for index in range(len(rows)):
         row = rows[index]
         own, hidden = np.int64(games[row].seat), hidden_cards(rules[0], games[row], seats)
-        total, tried = np.float32(0), 0
         for label in range(min(NUM_CARDS, guides.shape[1])):
             if not masks[row, label]:
                 continue
@@ -93,15 +93,24 @@ def _play_on(rules, games, orders, rows, masks, probs, actions, scratch, guides,
                     chosen[index, seat] = points
                 if seat == own:
                     guides[index, label] = points
-                    total += points
-                    tried += 1
-        for label in range(min(NUM_CARDS, guides.shape[1])):
-            if masks[row, label]:
-                guides[index, label] -= total / np.float32(tried)
+        _centre(guides[index], masks[row])
 
 
-def bid_guides(batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: np.ndarray) -> torch.Tensor:
-    """Plays hands out with other bids, float32 [n, actions]; see `Hindsight.guides`.
+@inlined
+def _centre(points, mask):
+    """Takes the mean of what is legal from it; the rest is zero."""
+    total, count = np.float32(0), 0
+    for action in range(len(points)):
+        if mask[action]:
+            total += points[action]
+            count += 1
+    for action in range(len(points)):
+        if mask[action]:
+            points[action] -= total / np.float32(count)
+
+
+def bid_hindsight(batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: np.ndarray) -> Hindsight:
+    """Plays hands out with other bids.
 
     Args:
         batch: Games in which the bids have just been made.
@@ -112,7 +121,7 @@ def bid_guides(batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: np.
     guides = np.zeros(masks.shape, np.float32)
     games, most = batch.records, batch.layout.most_cards
     _bid_anew(batch.rules.record(), games, most, rows, seats, masks, np.zeros(1, GAME), guides)
-    return torch.from_numpy(guides)
+    return Hindsight(torch.from_numpy(guides))
 
 
 @kernel
@@ -120,7 +129,6 @@ def _bid_anew(rules, games, most, rows, seats, masks, scratch, guides):
     for index in range(len(rows)):
         row, own = rows[index], seats[index]
         hidden = hidden_cards(rules[0], games[row], np.int64(rules[0].num_players))
-        total, tried = np.float32(0), 0
         for action in range(NUM_CARDS, guides.shape[1]):
             if not masks[index, action]:
                 continue
@@ -130,11 +138,7 @@ def _bid_anew(rules, games, most, rows, seats, masks, scratch, guides):
             play_out(rules[0], game, np.int64(rules[0].num_players), hidden)
             bid, tricks = standing_bid(rules[0], game, own), standing_tricks(rules[0], game, own)
             guides[index, action] = hand_points(rules[0], np.int64(game.hand_size), bid, tricks)
-            total += guides[index, action]
-            tried += 1
-        for action in range(NUM_CARDS, guides.shape[1]):
-            if masks[index, action]:
-                guides[index, action] -= total / np.float32(tried)
+        _centre(guides[index], masks[index])
 
 
 @subroutine

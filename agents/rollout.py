@@ -14,7 +14,7 @@ from agents.card_features import card_features
 from agents.config import TrainConfig
 from agents.decisions import Decisions, Step
 from agents.equivalents import Equivalents
-from agents.hindsight import bid_guides, hindsight
+from agents.hindsight import bid_hindsight, hindsight
 from agents.network import Network
 from agents.precision import autocast, rounded_up
 from agents.rank_order import RankOrder
@@ -144,7 +144,6 @@ class Rollout:
                 if player == NETWORK:
                     if self._guided(schedules) and not step.is_bid:
                         step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
-                        step.guides = step.hindsight.guides
                     steps.append(step)
         rows = np.flatnonzero(choice & (to_act == BOT))
         if len(rows):
@@ -156,7 +155,7 @@ class Rollout:
         """Tries all bids of policies, in hands whose bids have just been made."""
         for step in steps:
             if step.is_bid and step.by_gradient:
-                step.guides = bid_guides(self._batch, step.rows, step.seats, step.masks.numpy())
+                step.hindsight = bid_hindsight(self._batch, step.rows, step.seats, step.masks.numpy())
 
     def _actions(self, bot: Agent, rows: np.ndarray) -> np.ndarray:
         """Returns what a bot does in some of the games."""

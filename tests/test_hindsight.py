@@ -12,7 +12,7 @@ from tiny_runs import run, trainer
 
 from agents.advantages import standardise
 from agents.decisions import Decisions
-from agents.hindsight import bid_guides, hindsight
+from agents.hindsight import bid_hindsight, hindsight
 from agents.rollout import Rollout
 from bluke_env import BatchGame, Rules, Turn, bots
 from bluke_env.cards import NUM_CARDS
@@ -35,6 +35,11 @@ def finished(batch: BatchGame, row: int, card: int) -> np.ndarray:
     batch, actions = copy.deepcopy(batch), rule_actions(batch)
     actions[row] = card
     batch.step(actions)
+    return points_in_the_end(batch, row)
+
+
+def points_in_the_end(batch: BatchGame, row: int) -> np.ndarray:
+    """The points of all seats of a game if rule bots play the batch out."""
     while not batch.is_over[0]:
         batch.step(rule_actions(batch))
     return batch.records["last_points"][row, : batch.rules.num_players].astype(int)
@@ -77,9 +82,7 @@ def bid_again(start: BatchGame, bids: list[np.ndarray], row: int, place: int, bi
             boards = wanted[row] > NUM_CARDS + batch.rules.most_cards
             wanted[row] = legal[-1] if boards else legal[legal <= NUM_CARDS + batch.rules.most_cards][-1]
         batch.step(wanted)
-    while not batch.is_over[0]:
-        batch.step(rule_actions(batch))
-    return batch.records["last_points"][row, : batch.rules.num_players].astype(int)
+    return points_in_the_end(batch, row)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -94,7 +97,7 @@ def test_bids_are_tried_with_the_bids_that_others_made(name: str) -> None:
         batch.step(bids[-1])
     before = batch.records.copy()
     for place in range(len(bids)):
-        found = bid_guides(batch, rows, seats[place][rows].astype(np.int64), masks[place][rows])
+        found = bid_hindsight(batch, rows, seats[place][rows].astype(np.int64), masks[place][rows]).guides
         assert (batch.records == before).all()
         for index, row in enumerate(rows.tolist()):
             own, legal = seats[place][row], np.flatnonzero(masks[place][row]).tolist()
