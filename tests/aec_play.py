@@ -43,10 +43,10 @@ def in_mid_trick(seed: int = 1, **options: Any) -> bluke_v0.raw_env:
     raise AssertionError("the match has no second hand")
 
 
-def run(command: list[str], **environment: str) -> str:
+def run(command: list[str], folder: Path = ROOT, **environment: str) -> str:
     result = subprocess.run(
         command,
-        cwd=ROOT,
+        cwd=folder,
         env=os.environ | environment,
         capture_output=True,
         text=True,

@@ -5,12 +5,13 @@ import random
 import re
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from aec_play import decisions, played_out, run
+from aec_play import ROOT, decisions, played_out, run
 from gymnasium.utils.passive_env_checker import check_action_space, check_obs, check_observation_space
 from pettingzoo.utils.wrappers import (
     AssertOutOfBoundsWrapper,
@@ -400,6 +401,16 @@ def test_example_runs() -> None:
     assert len(scores) == 4
     assert output.endswith(f"winners: {', '.join(winners)}\n")
     assert output == run([sys.executable, "examples/aec_loop.py"])
+
+
+def test_example_of_a_learner_learns_saves_and_is_measured(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "own_learner.py"), "30", "2"]
+    lines = run(command, tmp_path).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["against random", "against rule"]
+    leads = [float(line.split()[2]) for line in lines]
+    assert leads[0] > 3  # points a hand; bids of one alone make about 8 here
+    assert (tmp_path / "runs" / "own_learner.pt").exists()
+    assert run(command, tmp_path).splitlines() == lines
 
 
 def test_example_with_players_of_the_project_runs() -> None:
