@@ -103,12 +103,13 @@ class Rollout:
         statistics: list[HandStatistics] = []
         schedules = Schedules.at(config, iteration)
         teaching = iteration < config.imitation_iterations
-        width = self.network.actions.out_features if self._guided(schedules) else 0
+        guided = self._guided(schedules) and not teaching
+        width = self.network.actions.out_features if guided else 0
         ahead = self.network.variance_ahead.cpu() if config.reward == "wins" else None
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
                 bidding = batch.masks[0, NUM_CARDS:].any()
-                steps += self._step(networks, players, schedules, rng, teaching)
+                steps += self._step(networks, players, schedules, rng, teaching, guided)
                 if width and bidding and not batch.masks[0, NUM_CARDS:].any():
                     self._judge_bids(steps)
                 if batch.records["last_number"][0] == len(groups):  # a hand has ended, in all games at once
@@ -127,6 +128,7 @@ class Rollout:
         schedules: Schedules,
         rng: np.random.Generator,
         teaching: bool,
+        guided: bool,
     ) -> list[Step]:
         """Lets everyone who is to act do so and returns the decisions of the network that learns."""
         batch, steps = self._batch, []
@@ -142,7 +144,7 @@ class Rollout:
                     step.actions = torch.from_numpy(self._taught(rows, masks))
                 actions[rows] = step.actions
                 if player == NETWORK:
-                    if self._guided(schedules) and not step.is_bid:
+                    if guided and not step.is_bid:
                         step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
                     steps.append(step)
         rows = np.flatnonzero(choice & (to_act == BOT))
