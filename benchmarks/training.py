@@ -5,7 +5,7 @@ python -m benchmarks.training --config configs/quick.yaml --repeats 3
 
 Decisions per second are those of whole iterations, update included, forced moves among them. The processes are started
 by `torchrun`, anew for each repeat and by turns, so that what is compared was measured side by side. Whatever else the
-machine computes makes two processes lose more than one: an idle machine is needed, for about ten minutes.
+machine computes makes two processes lose more than one: an idle machine is needed, for about twelve minutes.
 
 MaskablePPO gets the same widths, minibatch, epochs and as many hands, of all sizes equally often, where our training
 plays large ones more often. It knows float32 alone; where training runs in another precision, both are measured: their
@@ -139,7 +139,7 @@ def settings(path: Path, seed: int) -> TrainConfig:
 
 def main(command: Sequence[str] | None = None) -> None:
     """Measures training and MaskablePPO, and prints rates, time split and ratios."""
-    parser = timing.parser("How fast training is on this machine, which should be idle; it takes about ten minutes.")
+    parser = timing.parser("How fast training is on this machine, which should be idle; it takes about twelve minutes.")
     parser.add_argument("--config", type=Path, default=Path("configs/ppo_4p.yaml"), help="settings of the run")
     arguments = parser.parse_args(command)
     try:

@@ -1,7 +1,13 @@
 """A learner of your own: REINFORCE in PyTorch on many hands at once, with a checkpoint and an evaluation.
 
 Run it with `python examples/own_learner.py`, or with other numbers of iterations and cards, say
-`python examples/own_learner.py 20 3`; it needs `pip install -e ".[train]"`.
+`python examples/own_learner.py 20 3`; it needs `pip install -e ".[train]"`. In half a minute of one core it learns to
+beat random play, and not yet the rule bot; `0 5` shows where it starts:
+
+    against random: +28.80 ± 1.87 points a hand
+    against rule: -1.81 ± 0.53 points a hand
+
+For another game change `RULES`; the hands have to be of a size that its schedule has.
 """
 
 import sys
@@ -23,7 +29,7 @@ def network() -> nn.Module:
 
 
 def policy(logits_of: nn.Module, observations: np.ndarray, masks: np.ndarray) -> torch.distributions.Categorical:
-    """Returns what the seats to act would do, from int8 arrays as the environment writes them."""
+    """Returns the chances of what the seats to act may do, from int8 arrays as `BatchGame` and `Turn` write them."""
     inputs = torch.from_numpy(observations * LAYOUT.scale).float()
     illegal = torch.from_numpy(masks == 0)
     return torch.distributions.Categorical(logits=logits_of(inputs).masked_fill(illegal, -torch.inf))
@@ -45,7 +51,7 @@ def loss_of_hands(logits_of: nn.Module, hands: BatchGame, cards: int) -> torch.T
 
 
 class Player:
-    """The network as anything that takes a seat: the best legal action, suits as they were learned."""
+    """Takes a seat anywhere: plays the likeliest legal action, with canonical suits, as the network learned it."""
 
     def __init__(self, checkpoint: Path) -> None:
         self.name = checkpoint.stem
