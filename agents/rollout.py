@@ -103,23 +103,20 @@ class Rollout:
         statistics: list[HandStatistics] = []
         schedules = Schedules.at(config, iteration)
         teaching = iteration < config.imitation_iterations
-        guided = self._guided(schedules) and not teaching
+        guided = schedules.guide > 0 and config.algorithm == "ppo" and not teaching
         width = self.network.actions.out_features if guided else 0
         ahead = self.network.variance_ahead.cpu() if config.reward == "wins" else None
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
                 bidding = batch.masks[0, NUM_CARDS:].any()
                 steps += self._step(networks, players, schedules, rng, teaching, guided)
-                if width and bidding and not batch.masks[0, NUM_CARDS:].any():
+                if guided and bidding and not batch.masks[0, NUM_CARDS:].any():
                     self._judge_bids(steps)
                 if batch.records["last_number"][0] == len(groups):  # a hand has ended, in all games at once
                     groups.append(judged(steps, batch, config, width, ahead))
                     statistics.append(self._statistics(players))
                     steps, self._network_seconds = [], 0.0
         return groups, statistics
-
-    def _guided(self, schedules: Schedules) -> bool:
-        return schedules.guide > 0 and self.config.algorithm == "ppo"
 
     def _step(
         self,

@@ -3,15 +3,13 @@
 import copy
 import random
 import re
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from aec_play import ROOT, decisions, played_out, run
+from aec_play import decisions, played_out
 from gymnasium.utils.passive_env_checker import check_action_space, check_obs, check_observation_space
 from pettingzoo.utils.wrappers import (
     AssertOutOfBoundsWrapper,
@@ -392,27 +390,3 @@ def test_rules_and_fields_of_them_say_the_same() -> None:
     }
     assert bluke_v0.env(**fields).rules == bluke_v0.env(rules=Rules(**fields)).rules == Rules(**fields)
     assert bluke_v0.env().rules == Rules()
-
-
-def test_example_runs() -> None:
-    output = run([sys.executable, "examples/aec_loop.py"])
-    scores = [int(score) for score in re.findall(r"^player_\d: (-?\d+) points$", output, re.MULTILINE)]
-    winners = [f"player_{seat}" for seat, score in enumerate(scores) if score == max(scores)]
-    assert len(scores) == 4
-    assert output.endswith(f"winners: {', '.join(winners)}\n")
-    assert output == run([sys.executable, "examples/aec_loop.py"])
-
-
-def test_example_of_a_learner_learns_saves_and_is_measured(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "examples" / "own_learner.py"), "30", "2"]
-    lines = run(command, tmp_path).splitlines()
-    assert [line.split(":")[0] for line in lines] == ["against random", "against rule"]
-    leads = [float(line.split()[2]) for line in lines]
-    assert leads[0] > 3  # points a hand; bids of one alone make about 8 here
-    assert (tmp_path / "runs" / "own_learner.pt").exists()
-    assert run(command, tmp_path).splitlines() == lines
-
-
-def test_example_with_players_of_the_project_runs() -> None:
-    output = run([sys.executable, "examples/network_in_aec_loop.py"])
-    assert re.fullmatch(r"(\S+: -?\d+ points\n){4}", output)
