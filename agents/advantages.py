@@ -54,7 +54,8 @@ def judged(
             luck[at[0], :seats] += drawn
         learnt = advantages, guides, controls, earned[at], tricks[at], torch.full((n,), step.is_bid)
         actions = step.labels.gather(1, step.actions[:, None])[:, 0]
-        seen = step.observations, step.states, step.masks, step.cards, actions, step.log_probs
+        playouts = torch.zeros((n, 0), dtype=torch.int8) if step.playouts is None else step.playouts
+        seen = step.observations, step.states, step.masks, step.cards, playouts, actions, step.log_probs
         decisions.append(Decisions(*seen, *learnt))
     return decisions
 

@@ -57,9 +57,11 @@ class TrainConfig:
         final_entropy: Its value at the end; linear in between.
         exploration: DMC's probability of a random action at the start.
         final_exploration: Its value at the end; linear in between.
-        guide: Weight of what cards, and bids of the policy, make with `rule` playing on in the hands as they are,
-            against the advantages of PPO, from 0 to 1, at the start; see `agents.hindsight`.
+        guide: Weight of what cards, and bids of the policy, make in the hands as they are, against the advantages of
+            PPO, from 0 to 1, at the start; see `agents.hindsight`.
         final_guide: Its value at the end; linear in between.
+        plays_on: How networks' seats play on there: as a small network that is "learned" beside the large one, see
+            `agents.playouts`, or as "rule".
         kl: Weight of the divergence from the policy that played, as in magnetic mirror descent.
         critic_weight: Weight of the critic's loss, and of the prediction of tricks that bids come from.
         temperature: Points by which a bid must look worse to be e times rarer, at the start.
@@ -119,6 +121,7 @@ class TrainConfig:
     final_exploration: float = 0.01
     guide: float = 1.0
     final_guide: float = 0.5
+    plays_on: Literal["learned", "rule"] = "learned"
     kl: float = 0.0
     critic_weight: float = 0.2
     temperature: float = 2.0

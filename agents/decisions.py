@@ -18,7 +18,7 @@ class Step:
     Attributes:
         rows: The games, int64 [n].
         seats: Who decides in them, int64 [n].
-        observations: As in `Decisions`, likewise the next three and `log_probs`.
+        observations: As in `Decisions`, likewise the next three, `log_probs` and `playouts`.
         labels: int64 [n, actions], under which label the network knows each action of the batch.
         actions: int64 [n], as the batch labels them, likewise `policy` and `hindsight`.
         values: float32 [n], what the critic expects; 0 where it is not asked.
@@ -26,6 +26,7 @@ class Step:
         is_bid: Whether all of them are bids.
         by_gradient: Whether they are learned by policy gradient.
         hindsight: What is known afterwards, where that is wanted.
+        playouts: Where the small network learns.
     """
 
     rows: np.ndarray
@@ -42,6 +43,7 @@ class Step:
     is_bid: bool
     by_gradient: bool
     hindsight: Hindsight | None = None
+    playouts: torch.Tensor | None = None
 
 
 @dataclass
@@ -53,6 +55,7 @@ class Decisions:
         states: int8 [n, state size] where the critic sees all hands, else [n, 0].
         masks: int8 [n, actions].
         cards: int8 [n, card_features.WIDTH], see `agents.card_features`.
+        playouts: int8 [n, .], see `agents.playouts.playout_features`; [n, 0] where nothing learns from them.
         actions: int64 [n], under the same labels, likewise `guides`.
         log_probs: float32, when the action was chosen, [n, 1] of it alone, or [n, k] of all that have a logit.
         advantages: float32 [n]; 0 where nothing is learned from them.
@@ -68,6 +71,7 @@ class Decisions:
     states: torch.Tensor
     masks: torch.Tensor
     cards: torch.Tensor
+    playouts: torch.Tensor
     actions: torch.Tensor
     log_probs: torch.Tensor
     advantages: torch.Tensor

@@ -1,9 +1,10 @@
-"""What every card would make in the hand as it really is, with `rule` playing on: a guide and a critic for learning.
+"""What every card would make in the hand as it really is, if all play on in a simple way: a guide for learning.
 
-In training all hands are known. Playing a hand to its end with the compiled rule bot takes some millionths of a second,
-so every legal card of every decision can be tried, with nothing left to chance. A policy that follows these values sees
-only its own hand, so it learns their mean over the hands that others can have: the choice of perfect-information Monte
-Carlo search with endlessly many worlds, drawn as they come up. It is biased, as the others do not play on as `rule`.
+In training all hands are known. Playing a hand to its end with compiled policies (`agents.playouts`) takes some
+millionths of a second, so every legal card of every decision can be tried, with nothing left to chance. A policy that
+follows these values sees only its own hand, so it learns their mean over the hands that others can have: the choice of
+perfect-information Monte Carlo search with endlessly many worlds, drawn as they come up. It is biased as far as the
+seats do not play on so.
 
 Bids of a policy are tried in the same way, once all are made: the seats that bid later bid as they did, or what comes
 nearest to it where that is no longer legal.
@@ -20,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from agents.playouts import SCRATCH, play_on
 from bluke_env import BatchGame
-from bluke_env.bots.rule_kernels import hidden_cards, play_out
+from bluke_env.bots.rule_kernels import hidden_cards
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.bid import legal_bids, make_bid
 from bluke_env.engine.bits import highest
@@ -51,8 +53,26 @@ class Hindsight:
     luck: torch.Tensor | None = None
 
 
+@dataclass(frozen=True)
+class Styles:
+    """How seats play on.
+
+    Attributes:
+        of_seats: int64 [games, seats], rows of the weights, or `playouts.RULE`.
+        weights: float32 [k, rows, WIDTH], see `Playouts.packed`.
+    """
+
+    of_seats: np.ndarray
+    weights: np.ndarray
+
+
 def hindsight(
-    batch: BatchGame, rows: np.ndarray, masks: np.ndarray, log_probs: torch.Tensor, actions: torch.Tensor
+    batch: BatchGame,
+    rows: np.ndarray,
+    masks: np.ndarray,
+    log_probs: torch.Tensor,
+    actions: torch.Tensor,
+    styles: Styles,
 ) -> Hindsight:
     """Plays all cards of some decisions out.
 
@@ -62,17 +82,21 @@ def hindsight(
         masks: int8 [games, actions], the cards to try, in the suit order of the batch.
         log_probs: The policies, float32 [n, width]; at most `masks` has probabilities.
         actions: The cards drawn from them, int64 [n].
+        styles: How all play on.
     """
     n, width, seats = len(rows), log_probs.shape[1], batch.rules.num_players
     guides, expected, chosen = (np.zeros((n, columns), np.float32) for columns in (width, seats, seats))
     facts = batch.rules.record(), batch.records, batch.suit_orders, rows, masks
     policies = log_probs.exp().numpy(), actions.numpy()
-    _play_on(*facts, *policies, np.zeros(1, GAME), guides, expected, chosen)
+    scratch = np.zeros(1, GAME), np.zeros(1, SCRATCH)
+    _try_cards(*facts, *policies, styles.of_seats, styles.weights, *scratch, guides, expected, chosen)
     return Hindsight(*(torch.from_numpy(array) for array in (guides, expected, chosen - expected)))
 
 
 @kernel
-def _play_on(rules, games, orders, rows, masks, probs, actions, scratch, guides, expected, chosen):
+def _try_cards(
+    rules, games, orders, rows, masks, probs, actions, styles, weights, scratch, known, guides, expected, chosen
+):
     """Writes what `Hindsight` is made of; `chosen` is what every seat makes with the card drawn."""
     seats = np.int64(rules[0].num_players)
     for index in range(len(rows)):
@@ -84,7 +108,8 @@ def _play_on(rules, games, orders, rows, masks, probs, actions, scratch, guides,
             scratch[0] = games[row]
             game, card = scratch[0], real_card(np.int64(label), np.int64(orders[row]))
             if not put_card(rules[0], game, card):
-                play_out(rules[0], game, seats, hidden & ~(np.int64(1) << card))
+                rest = hidden & ~(np.int64(1) << card)
+                play_on(rules[0], game, seats, rest, styles[row], weights, known[0])
             for seat in range(seats):
                 bid, tricks = standing_bid(rules[0], game, seat), standing_tricks(rules[0], game, seat)
                 points = np.float32(hand_points(rules[0], np.int64(game.hand_size), bid, tricks))
@@ -109,7 +134,9 @@ def _centre(points, mask):
             points[action] -= total / np.float32(count)
 
 
-def bid_hindsight(batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: np.ndarray) -> Hindsight:
+def bid_hindsight(
+    batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: np.ndarray, styles: Styles
+) -> Hindsight:
     """Plays hands out with other bids.
 
     Args:
@@ -117,25 +144,28 @@ def bid_hindsight(batch: BatchGame, rows: np.ndarray, seats: np.ndarray, masks: 
         rows: Which of them, int64 [n].
         seats: Whose bids, int64 [n].
         masks: int8 [n, actions], the bids that they could make.
+        styles: How all play on.
     """
     guides = np.zeros(masks.shape, np.float32)
     games, most = batch.records, batch.layout.most_cards
-    _bid_anew(batch.rules.record(), games, most, rows, seats, masks, np.zeros(1, GAME), guides)
+    scratch = np.zeros(1, GAME), np.zeros(1, SCRATCH)
+    _try_bids(batch.rules.record(), games, most, rows, seats, masks, styles.of_seats, styles.weights, *scratch, guides)
     return Hindsight(torch.from_numpy(guides))
 
 
 @kernel
-def _bid_anew(rules, games, most, rows, seats, masks, scratch, guides):
+def _try_bids(rules, games, most, rows, seats, masks, styles, weights, scratch, known, guides):
+    number = np.int64(rules[0].num_players)
     for index in range(len(rows)):
         row, own = rows[index], seats[index]
-        hidden = hidden_cards(rules[0], games[row], np.int64(rules[0].num_players))
+        hidden = hidden_cards(rules[0], games[row], number)
         for action in range(NUM_CARDS, guides.shape[1]):
             if not masks[index, action]:
                 continue
             scratch[0] = games[row]
             game = scratch[0]
             _rebid(rules[0], game, games[row].bids, own, bid_of(action, most))
-            play_out(rules[0], game, np.int64(rules[0].num_players), hidden)
+            play_on(rules[0], game, number, hidden, styles[row], weights, known[0])
             bid, tricks = standing_bid(rules[0], game, own), standing_tricks(rules[0], game, own)
             guides[index, action] = hand_points(rules[0], np.int64(game.hand_size), bid, tricks)
         _centre(guides[index], masks[index])

@@ -92,7 +92,11 @@ class Learner:
         try:
             self.network.begin_with(data["network"], Heads.from_dict(data["heads"]))
         except RuntimeError:
-            shape = {name: value for name, value in data["heads"].items() if name not in ("aim", "sharpness")}
+            shape = {
+                name: value
+                for name, value in data["heads"].items()
+                if name in ("hidden_sizes", "bids", "critic", "critic_sizes")
+            }
             raise ValueError(
                 f"{initial} cannot be the initial network: it was trained with the shape {shape} for tables of "
                 f"{', '.join(str(rules['num_players']) for rules in data['tables'])}, so ask for the same"
@@ -223,4 +227,5 @@ def heads_of(config: TrainConfig) -> Heads:
     """Returns the shape of the network that a run trains."""
     aim: Literal["points", "wins"] = "wins" if config.reward == "wins" else "points"
     sharpness = config.sharpness if config.algorithm == "ppo" else 1.0  # values are no logits
-    return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes, aim, sharpness)
+    playouts = config.plays_on == "learned" and config.algorithm == "ppo" and max(config.guide, config.final_guide) > 0
+    return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes, aim, sharpness, playouts)

@@ -14,6 +14,8 @@ Suits come in canonical order (see `bluke_env.engine.suits`). One trunk carries 
 
 Where `Heads.aim` is "wins", a number of tricks is worth not its points but the chance to win the match that it leaves,
 see `agents.winning`.
+
+Where `Heads.playouts` is set, a small network beside it plays hands on where cards are tried, see `agents.playouts`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from torch import nn
 from torch.nn import functional
 
 from agents import card_features, fused, winning
+from agents.playouts import Playouts
 from agents.precision import SHAPE, rounded_up
 from agents.sparse import SparseInput
 from bluke_env import ObservationLayout, Rules
@@ -41,6 +44,8 @@ _CARD_WEIGHTS = (4.0, -4.0, 0.0, 0.0)
 
 _LOGIT_WEIGHTS = {"actions.weight", "actions.bias", "card_weights.weight", "card_weights.bias"}
 """What the logits of actions are proportional to."""
+
+_PLAYOUTS = "playouts."
 
 ALL = slice(None)
 
@@ -58,6 +63,7 @@ class Heads:
     critic_sizes: tuple[int, ...] = ()
     aim: Literal["points", "wins"] = "points"
     sharpness: float = 1.0
+    playouts: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain values, lists for tuples."""
@@ -128,11 +134,12 @@ class Network(nn.Module):
             self.critic_trunk = _layers(state_scale, heads.critic_sizes)
             width = heads.critic_sizes[-1]
         self.critic = nn.Linear(width, bids if heads.critic == "tricks" else 1)
+        self.playouts = Playouts() if heads.playouts else None
 
     def begin_with(self, weights: dict[str, torch.Tensor], heads: Heads) -> None:
         """Takes the weights of a network of the same shape and plays cards as it does.
 
-        Its aim and sharpness may be others.
+        Its aim and sharpness may be others, and it may lack the small network.
 
         Args:
             weights: Its state.
@@ -152,6 +159,10 @@ class Network(nn.Module):
                 for part in _MATCH_SLICES:  # it has never looked at them
                     weights[name][self.layout.slice(part)] = 0
         own = {"outlook": self.outlook} if self.heads.aim == "wins" else {}
+        if heads.playouts and not self.heads.playouts:
+            weights = {name: values for name, values in weights.items() if not name.startswith(_PLAYOUTS)}
+        elif self.heads.playouts and not heads.playouts:
+            own |= {name: values for name, values in self.state_dict().items() if name.startswith(_PLAYOUTS)}
         self.load_state_dict(weights | own)
 
     def expect(self, rules: Rules) -> None:

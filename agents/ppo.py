@@ -8,9 +8,16 @@ from torch.nn import functional
 from agents import fused
 from agents.decisions import Decisions
 from agents.network import POINTS_UNIT, Network, masked_log_softmax
+from agents.playouts import parted
 from agents.update import Learning
 
-MEASURED: tuple[str, ...] = ("policy_loss", "guide_loss", "entropy", "kl", "clipped", "critic_loss")
+MEASURED: tuple[str, ...] = ("policy_loss", "guide_loss", "entropy", "kl", "clipped", "critic_loss", "playout_loss")
+
+_NEVER = -1e9
+"""The logit of what is no card."""
+
+_LESSONS = 4
+"""The small network learns from one of so many decisions."""
 
 
 def losses(
@@ -32,7 +39,20 @@ def losses(
     loss = sums["policy_loss"] / network.heads.sharpness + config.critic_weight * sums["critic_loss"]
     if not learning.imitates:
         loss = loss + sums["guide_loss"] - learning.schedules.entropy_weight * sums["entropy"] + config.kl * sums["kl"]
+    if decisions.playouts.shape[1]:
+        sums["playout_loss"] = _playout_loss(network, decisions, part, learning.schedules.entropy_weight)
+        loss = loss + sums["playout_loss"]
     return loss, sums
+
+
+def _playout_loss(network: Network, decisions: Decisions, part: slice, entropy_weight: float) -> torch.Tensor:
+    """Returns minus what the small network makes in hindsight, with an entropy bonus, as if summed over all."""
+    assert network.playouts is not None
+    rows = slice(part.start, part.stop, _LESSONS)
+    of_hand, labels, of_card = parted(decisions.playouts[rows], network.layout.most_cards)
+    log_probs = torch.log_softmax(network.playouts(of_hand, of_card).masked_fill(labels < 0, _NEVER), 1)
+    guides = decisions.guides[rows].gather(1, labels.clamp(min=0)).masked_fill(labels < 0, 0.0)
+    return _LESSONS * (log_probs.exp() * (entropy_weight * log_probs - guides)).sum()
 
 
 def _policy_losses(

@@ -14,8 +14,10 @@ from agents.card_features import card_features
 from agents.config import TrainConfig
 from agents.decisions import Decisions, Step
 from agents.equivalents import Equivalents
-from agents.hindsight import bid_hindsight, hindsight
+from agents.hindsight import Styles, bid_hindsight, hindsight
 from agents.network import Network
+from agents.player import NetworkAgent
+from agents.playouts import PACKED, RULE, playout_features, with_labels
 from agents.precision import autocast, rounded_up
 from agents.rank_order import RankOrder
 from agents.sampling import draw, epsilon_greedy
@@ -104,14 +106,15 @@ class Rollout:
         schedules = Schedules.at(config, iteration)
         teaching = iteration < config.imitation_iterations
         guided = schedules.guide > 0 and config.algorithm == "ppo" and not teaching
+        styles = self._styles(players) if guided else None
         width = self.network.actions.out_features if guided else 0
         ahead = self.network.variance_ahead.cpu() if config.reward == "wins" else None
         with torch.inference_mode(), autocast(self.network.device, precision):
             while not batch.is_over[0]:
                 bidding = batch.masks[0, NUM_CARDS:].any()
-                steps += self._step(networks, players, schedules, rng, teaching, guided)
-                if guided and bidding and not batch.masks[0, NUM_CARDS:].any():
-                    self._judge_bids(steps)
+                steps += self._step(networks, players, schedules, rng, teaching, styles)
+                if styles is not None and bidding and not batch.masks[0, NUM_CARDS:].any():
+                    self._judge_bids(steps, styles)
                 if batch.records["last_number"][0] == len(groups):  # a hand has ended, in all games at once
                     groups.append(judged(steps, batch, config, width, ahead))
                     statistics.append(self._statistics(players))
@@ -125,9 +128,12 @@ class Rollout:
         schedules: Schedules,
         rng: np.random.Generator,
         teaching: bool,
-        guided: bool,
+        styles: Styles | None,
     ) -> list[Step]:
-        """Lets everyone who is to act do so and returns the decisions of the network that learns."""
+        """Lets everyone who is to act do so and returns the decisions of the network that learns.
+
+        With `styles` cards are tried in hindsight.
+        """
         batch, steps = self._batch, []
         masks = self._equivalents.without(batch.observations, batch.masks)
         actions = masks.argmax(1)  # what is left for forced moves
@@ -141,8 +147,10 @@ class Rollout:
                     step.actions = torch.from_numpy(self._taught(rows, masks))
                 actions[rows] = step.actions
                 if player == NETWORK:
-                    if guided and not step.is_bid:
-                        step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions)
+                    if styles is not None and network.playouts is not None:
+                        step.playouts = self._playouts(step)
+                    if styles is not None and not step.is_bid:
+                        step.hindsight = hindsight(batch, rows, masks, step.policy, step.actions, styles)
                     steps.append(step)
         rows = np.flatnonzero(choice & (to_act == BOT))
         if len(rows):
@@ -150,11 +158,23 @@ class Rollout:
         batch.step(actions)
         return steps
 
-    def _judge_bids(self, steps: list[Step]) -> None:
+    def _styles(self, players: np.ndarray) -> Styles:
+        """Returns how the seats play on: networks by their small ones, and bots by theirs or as `rule`."""
+        networks = {NETWORK: self.network, PAST: self.network}
+        if isinstance(self.bot, NetworkAgent):
+            networks[BOT] = self.bot.network
+        of_players, weights = np.full(3, RULE), np.zeros((3, *PACKED), np.float32)
+        for player, network in networks.items():
+            if network.playouts is not None:
+                of_players[player], weights[player] = player, network.playouts.packed()
+        return Styles(of_players[players], weights)
+
+    def _judge_bids(self, steps: list[Step], styles: Styles) -> None:
         """Tries all bids of policies, in hands whose bids have just been made."""
         for step in steps:
             if step.is_bid and step.by_gradient:
-                step.hindsight = bid_hindsight(self._batch, step.rows, step.seats, step.masks.numpy())
+                masks = step.masks.numpy()
+                step.hindsight = bid_hindsight(self._batch, step.rows, step.seats, masks, styles)
 
     def _actions(self, bot: Agent, rows: np.ndarray) -> np.ndarray:
         """Returns what a bot does in some of the games."""
@@ -223,6 +243,12 @@ class Rollout:
             is_bid,
             by_gradient,
         )
+
+    def _playouts(self, step: Step) -> torch.Tensor:
+        """Returns what the small network sees of a step, with the labels that the large one knows cards under."""
+        batch, most = self._batch, self.network.layout.most_cards
+        features = playout_features(batch.rules, batch.records, batch.suit_orders, step.rows, most)
+        return torch.from_numpy(with_labels(features, step.labels.numpy(), most))
 
     def _statistics(self, players: np.ndarray) -> HandStatistics:
         games, seats = self._batch.records, players.shape[1]

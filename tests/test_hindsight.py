@@ -12,7 +12,8 @@ from tiny_runs import run, trainer
 
 from agents.advantages import standardise
 from agents.decisions import Decisions
-from agents.hindsight import bid_hindsight, hindsight
+from agents.hindsight import Styles, bid_hindsight, hindsight
+from agents.playouts import PACKED, RULE
 from agents.rollout import Rollout
 from bluke_env import BatchGame, Rules, Turn, bots
 from bluke_env.cards import NUM_CARDS
@@ -22,6 +23,11 @@ TABLES = {
     "three": Rules(num_players=3),
     "back alley": Rules.preset("back_alley"),
 }
+
+
+def rule_styles(num_games: int) -> Styles:
+    """All play on as rule bots."""
+    return Styles(np.full((num_games, 4), RULE), np.zeros((1, *PACKED), np.float32))
 
 
 def rule_actions(batch: BatchGame) -> np.ndarray:
@@ -55,7 +61,7 @@ def test_values_are_what_the_rule_bot_makes_at_a_table(name: str) -> None:
             legal = batch.masks[rows, :NUM_CARDS] != 0
             weights = torch.from_numpy(np.where(legal, rng.random(legal.shape), -np.inf)).float()
             policy, drawn = weights.log_softmax(1), weights.argmax(1)
-            found = hindsight(batch, rows, batch.masks, policy, drawn)
+            found = hindsight(batch, rows, batch.masks, policy, drawn, rule_styles(12))
             assert (batch.records == before).all()
             for index, row in enumerate(rows.tolist()):
                 own, probs = batch.seats[row], policy[index].exp().numpy()
@@ -97,7 +103,8 @@ def test_bids_are_tried_with_the_bids_that_others_made(name: str) -> None:
         batch.step(bids[-1])
     before = batch.records.copy()
     for place in range(len(bids)):
-        found = bid_hindsight(batch, rows, seats[place][rows].astype(np.int64), masks[place][rows]).guides
+        own_seats = seats[place][rows].astype(np.int64)
+        found = bid_hindsight(batch, rows, own_seats, masks[place][rows], rule_styles(12)).guides
         assert (batch.records == before).all()
         for index, row in enumerate(rows.tolist()):
             own, legal = seats[place][row], np.flatnonzero(masks[place][row]).tolist()
