@@ -17,7 +17,7 @@ from agents.config import TrainConfig
 from agents.logs import CURVE, read_rows
 from agents.options import Parser
 from bluke_env.evaluation.files import write_text
-from bluke_env.evaluation.page_text import estimate_text
+from bluke_env.evaluation.page_text import command_text, estimate_text
 from bluke_env.evaluation.report import cpu_name, versions
 
 CURVE_ROWS = 12
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     result = json.loads(path.read_text("utf-8"))
-    if not isinstance(result, dict) or not {"comparisons", "unit"} <= result.keys():
+    if not isinstance(result, dict) or not {"command", "comparisons", "unit"} <= result.keys():
         raise ValueError(f"{path} is no result of python -m agents.evaluate --json")
     return result
 
@@ -129,6 +129,7 @@ def _curve(curve: Sequence[dict[str, float]]) -> list[str]:
 def _results(result: dict[str, Any]) -> list[str]:
     """Returns a table for each comparison of an evaluation, by hand size if it is not about whole matches."""
     lines, matches = [], result["unit"] == "match"
+    command = ["", "```bash", command_text(result["command"]), "```"] if result["command"] else []
     played = "matches" if matches else "deals of each kind"
     for comparison in result["comparisons"]:
         player, opponent = (_named(comparison[side]) for side in ("player", "opponent"))
@@ -137,6 +138,7 @@ def _results(result: dict[str, Any]) -> list[str]:
             "",
             f"{result['rules']['num_players']} players, {result['deals']:,} {played} × {result['rotations']} "
             f"rotations, seed {result['seed']} ({result['split']}).",
+            *command,
             "",
             "| cards | over same seat | over opponents | made | bid |" + matches * " matches won |",
             "|---|---|---|---|---|" + matches * "---|",

@@ -50,6 +50,18 @@ def test_the_engine_is_measured_beside_its_peers(tmp_path: Path) -> None:
     assert "first call" in done.stdout
 
 
+def test_cards_tried_in_hindsight_are_measured_with_both_ways_of_playing_on(tmp_path: Path) -> None:
+    path = tmp_path / "rates.json"
+    done = python("-m", "benchmarks.hindsight", *QUICK, "--json", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = report(path)
+    assert {rate["name"] for rate in facts["rates"]} == {
+        f"{name}, {size} cards" for name in ("rule", "small network") for size in (13, 8, 4)
+    }
+    check_rates(facts["rates"])
+    assert len(facts["ratios"]) == 3
+
+
 @pytest.mark.parametrize("module", ["benchmarks.engine", "benchmarks.peers"])
 def test_what_is_not_installed_is_named_and_left_out(module: str, tmp_path: Path) -> None:
     blocked = without(tmp_path / "blocked", "pyspiel", "open_spiel", "pygame")

@@ -80,10 +80,12 @@ def test_results_become_tables(exported: Path, tmp_path: Path) -> None:
     from agents.evaluate import compare
 
     result = compare(agents.load("small"), [bots.make("rule")], Rules(num_players=3), MIN_DEALS, 1, sizes=[4, 2])
-    write_json(tmp_path / "result.json", result.to_dict())
+    command = ["python -m agents.evaluate", "small", "--against", "rule", "--sizes", "4", "2"]
+    write_json(tmp_path / "result.json", result.to_dict(command))
     run = str(tmp_path / "run" / "checkpoint.pt")
     export.main([run, "small", "--folder", str(exported), "--results", str(tmp_path / "result.json")])
     card = (exported / "small.md").read_text("utf-8")
+    assert "```bash\npython -m agents.evaluate small --against rule --sizes 4 2\n```" in card
     lead = result.comparisons[0].average["over_same_seat"]
     assert f"| average | {lead.mean:+.2f} ± {lead.half_width:.2f} |" in card
     assert "## small against rule (version 1)" in card
