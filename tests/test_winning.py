@@ -85,7 +85,7 @@ def test_at_the_end_of_a_match_the_most_points_win_and_ties_are_shared() -> None
 
 @functools.cache
 def learned_nothing() -> Network:
-    shipped = agents.load("bluke-4p-224m").network
+    shipped = agents.load("bluke-4p").network
     made = Network((Rules(),), Heads(shipped.heads.hidden_sizes, aim="wins")).eval()
     made.outlook.copy_(outlook(Rules()))
     made.begin_with(shipped.state_dict(), shipped.heads)
