@@ -194,6 +194,21 @@ def test_compiled_once_announced_and_never_outdated(tmp_path: Path) -> None:
     assert (changed.legal, changed.told) == ([56], NOTICE)
 
 
+def test_a_kernel_elsewhere_is_not_outdated_when_a_file_beside_it_changes(tmp_path: Path) -> None:
+    """As those of `agents`, which call each other's subroutines."""
+    called = "from bluke_env.engine.jit import subroutine\n\n\n@subroutine\ndef number(): return {}\n"
+    calling = (
+        "from called import number\nfrom bluke_env.engine.jit import kernel\n\n\n@kernel\ndef run(): return number()\n"
+    )
+    (tmp_path / "calling.py").write_text(calling, encoding="utf-8")
+    for value in (3, 4):
+        (tmp_path / "called.py").write_text(called.format(value), encoding="utf-8")
+        code = "from calling import run; print(run(), sum(run.stats.cache_hits.values()))"
+        for hits in (0, 1):
+            ran = run_python(code, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"), PYTHONDONTWRITEBYTECODE="1")
+            assert ran.stdout.split() == [str(value), str(hits)]
+
+
 COMPILED = [path for path in SOURCES.values() if path.parent.name == "engine" or path.name in ("cards.py", "rules.py")]
 
 

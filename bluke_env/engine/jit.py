@@ -6,6 +6,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,24 @@ def _source_stamp() -> str:
     return digest.hexdigest()
 
 
+@cache
+def _stamp_of_folder(source: Path) -> str:
+    """A hash of a file, which may lie outside the package, and of those beside it that have anything compiled."""
+    digest = hashlib.blake2b(source.read_bytes(), digest_size=16)
+    for path in sorted(source.parent.glob("*.py")):
+        content = path.read_bytes()
+        if b"bluke_env.engine.jit" in content:
+            digest.update(content)
+    return digest.hexdigest()
+
+
 _STAMP = _source_stamp()
 
 
 def kernel(function: Callable) -> Any:
     """Compiles a function on its first call, without the interpreter lock, and caches it on disk."""
     dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    own = Path(function.__code__.co_filename).read_bytes()  # may be a file outside the package
-    dispatcher._cache._cache_file._source_stamp = _STAMP + hashlib.blake2b(own, digest_size=16).hexdigest()
+    dispatcher._cache._cache_file._source_stamp = _STAMP + _stamp_of_folder(Path(function.__code__.co_filename))
     return dispatcher
 
 
