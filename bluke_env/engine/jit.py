@@ -6,7 +6,6 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,17 @@ def _source_stamp() -> str:
     return digest.hexdigest()
 
 
-@cache
-def _stamp_of_folder(source: Path) -> str:
-    """A hash of a file, which may lie outside the package, and of those beside it that have anything compiled."""
-    digest = hashlib.blake2b(source.read_bytes(), digest_size=16)
-    for path in sorted(source.parent.glob("*.py")):
-        content = path.read_bytes()
-        if b"bluke_env.engine.jit" in content:
-            digest.update(content)
+def _stamp_of(function: Callable) -> str:
+    """A hash of the files that a kernel is made of, its own and those of all it calls, also outside the package."""
+    parts, left = set(), {function}
+    while left:
+        part = left.pop()
+        parts.add(part)
+        named = [part.__globals__.get(name) for name in part.__code__.co_names]
+        left |= {getattr(value, "py_func", part) for value in named} - parts
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted({part.__code__.co_filename for part in parts}):
+        digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
 
@@ -48,7 +50,7 @@ _STAMP = _source_stamp()
 def kernel(function: Callable) -> Any:
     """Compiles a function on its first call, without the interpreter lock, and caches it on disk."""
     dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    dispatcher._cache._cache_file._source_stamp = _STAMP + _stamp_of_folder(Path(function.__code__.co_filename))
+    dispatcher._cache._cache_file._source_stamp = _STAMP + _stamp_of(function)
     return dispatcher
 
 
