@@ -238,7 +238,7 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
 
 FIXED = (
     "preset", "num_players", "min_bid", "bluke_lead", "algorithm", "reward", "hidden_sizes", "bids", "critic",
-    "critic_sizes", "sharpness", "suit_order", "rank_order", "seed", "shards",
+    "critic_sizes", "sharpness", "suit_order", "rank_order", "plays_on", "seed", "shards",
 )  # fmt: skip
 """Settings that a run keeps for good."""
 

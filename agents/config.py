@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from bluke_env import Rules, bots
+from bluke_env.errors import checked_choice
 from bluke_env.evaluation.statistics import MIN_DEALS
 
 
@@ -142,7 +143,9 @@ class TrainConfig:
     evaluate_deals: int = 300
 
     def __post_init__(self) -> None:
-        _check("preset", self.preset, self.preset in ("bluke", "back_alley"), 'one of "bluke" and "back_alley"')
+        for name, kind in get_type_hints(type(self)).items():
+            if get_origin(kind) is Literal:
+                checked_choice(name, getattr(self, name), get_args(kind))
         seats = self.seats
         _check(
             "num_players", self.num_players, 0 < len(set(seats)) == len(seats), "one number of seats or different ones"

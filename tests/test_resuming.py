@@ -106,6 +106,15 @@ def test_a_run_that_was_cut_off_after_its_last_checkpoint_logs_every_iteration_o
     assert rows_of(tmp_path / "cut") == rows_of(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("guides", [(1.0, 0.0), (0.0, 1.0)])
+def test_the_guide_may_begin_and_end_when_a_run_is_resumed(tmp_path: Path, guides: tuple[float, float]) -> None:
+    for guide, iterations in zip(guides, (1, 2), strict=True):
+        resumed = checkpoint.read(tmp_path / "checkpoint.pt") if iterations == 2 else None
+        with trainer(tmp_path, resumed, guide=guide, final_guide=guide, iterations=iterations) as made:
+            *_, row = run(made, iterations)
+            assert (row["playout_loss"] != 0) == (row["guide_loss"] != 0) == (guide > 0)
+
+
 def test_a_resumed_run_in_a_new_folder_logs_its_own_iterations(tmp_path: Path) -> None:
     with trainer(tmp_path / "old") as made:
         run(made, 2)

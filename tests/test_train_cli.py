@@ -131,6 +131,7 @@ def test_a_checkpoint_brings_the_settings_and_the_folder_of_its_run(finished: tu
         ("seed", "5", "seed is 5, but the checkpoint to resume has 0: leave it so"),
         ("min_bid", "0", "min_bid is 0, but the checkpoint to resume has 1: leave it so"),
         ("rank_order", "fixed", "rank_order is 'fixed', but the checkpoint to resume has 'in_play': leave it so"),
+        ("plays_on", "rule", "plays_on is 'rule', but the checkpoint to resume has 'learned': leave it so"),
         ("iterations", "1", "iterations is 1, but the run has already done [35]: ask for more"),
         ("run_dir", "elsewhere", "run_dir is 'elsewhere', but a run is resumed in its own folder, .*: leave it out"),
     ],
