@@ -1,7 +1,7 @@
 """How the rest of a hand is played where cards are tried: a small network that learns along with the large one.
 
 What a card makes depends on how everybody plays on. The compiled rule bot plays on fast, but worse than the networks
-that learn, and it looks at no bid; what is learned from it is to play among rule bots. So a policy of a few hundred
+that learn, and it looks at no bid; what is learned from it is to play among rule bots. So a policy of a thousand
 weights for each card learns from the same hindsight (`agents.hindsight`), and the seats of networks play on by it, as
 by the rollout policy of AlphaGo (Silver et al. 2016). Before it has learned anything it plays the rule bot's cards.
 
@@ -38,9 +38,10 @@ OF_HAND = (
 )  # fmt: skip
 """Tricks that the seat needs, cards that it has left, one by the other, whether it has enough or needs all; the part of
 the others that has played to the trick, whether it leads, how many cards differ, of its cards those that nothing
-outranks, trumps and Blukes, and whether there is no trump; tricks that all still want beyond those there are; which
-part of those yet to play needs one, whether the seat that has the trick does, and which part of all others; of its
-cards the best chance to take the trick, and the worth later of all."""
+outranks, trumps and Blukes, and whether there is no trump; tricks that all still want beyond those there are, up to six
+of a seat, and of partners both what their side wants; which part of those yet to play needs one, whether the seat that
+has the trick does, and which part of all others; of its cards the best chance to take the trick, and the worth later of
+all."""
 
 WIDTH = 32
 """Of the hidden layer."""

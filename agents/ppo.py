@@ -46,13 +46,13 @@ def losses(
 
 
 def _playout_loss(network: Network, decisions: Decisions, part: slice, entropy_weight: float) -> torch.Tensor:
-    """Returns minus what the small network makes in hindsight, with an entropy bonus, as if summed over all."""
+    """Returns minus what the small network makes in hindsight, with an entropy bonus, about the sum over all cards."""
     assert network.playouts is not None
     rows = slice(part.start, part.stop, _LESSONS)
     of_hand, labels, of_card = parted(decisions.playouts[rows], network.layout.most_cards)
     log_probs = torch.log_softmax(network.playouts(of_hand, of_card).masked_fill(labels < 0, _NEVER), 1)
     guides = decisions.guides[rows].gather(1, labels.clamp(min=0)).masked_fill(labels < 0, 0.0)
-    return _LESSONS * (log_probs.exp() * (entropy_weight * log_probs - guides)).sum()
+    return _LESSONS * (log_probs.exp() * (entropy_weight * log_probs - guides))[labels[:, 0] >= 0].sum()
 
 
 def _policy_losses(

@@ -18,6 +18,7 @@ from bluke_env import BatchGame, ObservationLayout, Rules, Turn, bots
 from bluke_env.bots.rule_kernels import hidden_cards
 from bluke_env.cards import BLUKES, NUM_CARDS, NUM_RANKS, cards_of
 from bluke_env.engine.jit import kernel
+from bluke_env.engine.state import PLAY
 from bluke_env.engine.suits import relabel_card
 
 MOST = 27
@@ -92,6 +93,29 @@ def needed(turn: Turn, view: np.void, seat: int) -> int:
     return max(0, bid - sum(int(view["tricks"][member]) for member in side))
 
 
+def unseen_by(turn: Turn, view: np.void) -> set[int]:
+    """Cards that other seats may hold, from what a seat knows."""
+    seen = set(cards_of(int(view["hands"][view["seat"]])))
+    for cards in view["played"].tolist():
+        seen |= set(cards_of(cards))
+    if view["turned_up"] >= 0:
+        seen.add(int(view["turned_up"]))
+        if turn.rules.teams and view["turned_up"] in cards_of(BLUKES):  # then there are none in the hands
+            seen |= set(cards_of(BLUKES))
+    return set(cards_of(int(turn.rules.record()[0]["pack_mask"]))) - seen
+
+
+def higher_of(card: int, unseen: set[int]) -> list[bool]:
+    """Of every unseen card of a card's suit, or unseen Bluke, whether it is higher."""
+    return [other > card for other in unseen if other // NUM_RANKS == card // NUM_RANKS]
+
+
+def beats(card: int, best: int, trump: int) -> bool:
+    if card // NUM_RANKS == best // NUM_RANKS:
+        return card > best
+    return card in cards_of(BLUKES) or (best not in cards_of(BLUKES) and card // NUM_RANKS == trump)
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_what_it_knows_of_a_hand_is_true(name: str) -> None:
     for turn, orders in turns(TABLES[name])[::10]:
@@ -117,18 +141,31 @@ def test_what_it_knows_of_a_hand_is_true(name: str) -> None:
                 "trumpless": view["trump"] < 0,
                 "wanted": max(-2.5, min(wanted / 3, 2.5)),
                 "later_need": np.mean([each > 0 for each in later]) if later else 0,
+                "choices": min(int((labels[row] >= 0).sum()) / 6, 2.5),
+                "tops": min(sum(not any(higher_of(card, unseen_by(turn, view))) for card in hand) / 3, 2.5),
+                "best_takes": of_card[row, labels[row] >= 0, 0].max(),
+                "all_keeps": min(float(of_card[row, labels[row] >= 0, 1].sum()) / 2, 2.5),
                 "best_needs": in_trick > 0 and needed(turn, view, int(view["best_seat"])) > 0,
                 "others_need": np.mean([each > 0 for each in need[1:]]),
             }
+            assert expected.keys() == facts.keys()
             for fact, value in expected.items():
-                assert facts[fact] == pytest.approx(float(value), abs=0.011), fact
+                rounded = 0.08 if fact == "all_keeps" else 0.011  # the worth of every card is rounded
+                assert facts[fact] == pytest.approx(float(value), abs=rounded), fact
             for place, label in enumerate(labels[row][labels[row] >= 0].tolist()):
                 about = dict(zip(OF_CARD, of_card[row, place].tolist(), strict=True))
                 formula = card_features[row, :2, label] / 100
                 assert [about["takes"], about["keeps"]] == pytest.approx(formula.tolist(), abs=0.021)
                 assert about["trump"] == (label // NUM_RANKS == view["trump"])
+                higher = higher_of(label, unseen_by(turn, view))
+                assert about["higher"] == pytest.approx(sum(higher) / 12.5, abs=0.011)
+                assert about["lower"] == pytest.approx((len(higher) - sum(higher)) / 12.5, abs=0.011)
+                assert about["bluke"] == (label in cards_of(BLUKES))
+                assert about["wins"] == (in_trick == 0 or beats(label, int(view["best_card"]), int(view["trump"])))
+                assert about["top"] == (not any(higher))
                 length = min(sum(card // NUM_RANKS == label // NUM_RANKS for card in hand) / 5, 2.5)
                 assert about["length"] == pytest.approx(length)
+                assert len(about) == 9  # and all of them are looked at
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -149,16 +186,23 @@ def test_its_cards_are_among_those_of_masks_without_equivalents(name: str) -> No
 
 @pytest.mark.parametrize("name", TABLES)
 def test_other_hands_change_nothing(name: str) -> None:
-    playouts, rules = learned(2), TABLES[name]
-    for turn, orders in turns(rules)[::10]:
-        blind = turn.views.copy()
-        for row, view in enumerate(blind):
-            blind["hands"][row, np.arange(blind["hands"].shape[1]) != view["seat"]] = 0
-        rows = np.arange(len(blind))
-        seen, unseen = (playout_features(rules, views, orders, rows, MOST) for views in (turn.views, blind))
-        assert (seen == unseen).all()
-        cards = [played(rules, views, orders, playouts) for views in (turn.views, blind)]
-        assert (cards[0] == cards[1]).all()
+    """In training they stand beside the own one."""
+    playouts, rules, rng = learned(2), TABLES[name], np.random.default_rng(4)
+    batch, rows, compared = BatchGame(rules, GAMES, 6, autoreset=False), np.arange(GAMES), 0
+    while not batch.is_over.any() and compared < 20:
+        games, orders = batch.records.copy(), batch.suit_orders
+        if (games["phase"] == PLAY).all():
+            others = np.arange(games["hands"].shape[1]) != games["seat"][:, None]
+            for hands in (0, rng.integers(0, 1 << NUM_CARDS, others.sum())):
+                changed = games.copy()
+                changed["hands"][others] = hands
+                seen, unseen = (playout_features(rules, each, orders, rows, MOST) for each in (games, changed))
+                assert (seen == unseen).all()
+                cards = [played(rules, each, orders, playouts) for each in (games, changed)]
+                assert (cards[0] == cards[1]).all()
+            compared += int((games["hands"][others] != 0).any())
+        batch.step((rng.random(batch.masks.shape) * batch.masks).argmax(1))
+    assert compared > 2
 
 
 def test_every_seat_plays_on_in_its_own_style() -> None:
