@@ -5,11 +5,20 @@ import pytest
 
 import agents
 import agents.evaluate
+from agents import checkpoint
+from agents.config import TrainConfig
+from agents.export import command_of
 from agents.options import load_player
 from bluke_env import BatchGame, Turn, bots
 from bluke_env.evaluation import measure
 
 NAMES = agents.pretrained()
+
+CALLED_BLUKE_4P_THEN = {
+    "bluke-4p": {"live_against": ["rule", "bluke-4p-224m"]},
+    "bluke-4p-wins": {"initial": "bluke-4p-224m"},
+}
+"""Settings that name the `bluke-4p` before the present one."""
 
 
 def test_there_are_some_for_four_players_one_for_two_to_six_and_one_for_back_alley() -> None:
@@ -33,7 +42,10 @@ def test_together_they_are_small() -> None:
 def test_each_has_a_card(name: str) -> None:
     card = (agents.PRETRAINED / f"{name}.md").read_text("utf-8")
     assert card.startswith(f"# {name}\n")
-    assert "train.py" in card
+    made, processes = checkpoint.read(agents.PRETRAINED / f"{name}.pt")["config"], 2 if "torchrun" in card else 1
+    made |= CALLED_BLUKE_4P_THEN.get(name, {})
+    assert command_of(TrainConfig.from_dict(made), processes) in card
+    assert card.count("python -m agents.evaluate") == card.count("(final)"), "every result has its command"
     assert "(final)" in card, "results are on deals that nothing was chosen by"
 
 
