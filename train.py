@@ -37,6 +37,7 @@ from agents import checkpoint, evaluate
 from agents.config import TrainConfig
 from agents.live import LiveEvaluation, LivePoint, members_of
 from agents.ranks import Ranks
+from agents.refusals import sentence_of
 from agents.terminal import share_text
 from bluke_env import bots
 from bluke_env.evaluation import Evaluation, write_json
@@ -272,7 +273,7 @@ def main() -> None:
         trainer = Trainer(config, resumed)
     except (ValueError, OSError, ArgumentError) as error:
         if ranks.is_first:
-            print(f"train.py: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"train.py: {sentence_of(error)}", file=sys.stderr)
         sys.exit(2)
     interruption, learner = Interruption(trainer.path, ranks), trainer.learner
     console.print(

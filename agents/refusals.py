@@ -1,0 +1,36 @@
+"""What jsonargparse finds wrong with a command line or a YAML file, as a sentence for those who wrote it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import get_args, get_type_hints
+
+from agents.config import TrainConfig
+
+_WRONG_VALUE = re.compile(r'Parser key "(\w+)": .*(?:Got|Given) value: (.*)')
+_UNKNOWN = re.compile(r"(?:unrecognized arguments: -*|Option ')(\w+)")
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    str | None: "text",
+    int | tuple[int, ...]: "a whole number or a list of them, such as [2,3]",
+    tuple[int, ...]: "a list of whole numbers, such as [64,64]",
+    tuple[str, ...]: "a list of players, such as [random,rule]",
+}
+
+
+def sentence_of(error: Exception) -> str:
+    """Returns in one line what is wrong and, where the parser speaks of types, what would be right."""
+    text = " ".join(str(error).split())
+    kinds = get_type_hints(TrainConfig)
+    wrong = _WRONG_VALUE.fullmatch(text)
+    if wrong and wrong[1] in kinds:
+        kind = kinds[wrong[1]]
+        return f"{wrong[1]} is {wrong[2]}, but it must be {_KINDS.get(kind) or 'one of ' + ', '.join(get_args(kind))}"
+    unknown = _UNKNOWN.match(text)
+    if unknown:
+        near = difflib.get_close_matches(unknown[1], kinds, 1)
+        return text + (f": did you mean {near[0]}?" if near else "")
+    return text
