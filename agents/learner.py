@@ -227,5 +227,5 @@ def heads_of(config: TrainConfig) -> Heads:
     """Returns the shape of the network that a run trains."""
     aim: Literal["points", "wins"] = "wins" if config.reward == "wins" else "points"
     sharpness = config.sharpness if config.algorithm == "ppo" else 1.0  # values are no logits
-    playouts = config.plays_on == "learned" and config.algorithm == "ppo"
+    playouts = config.plays_on == "learned" and config.algorithm == "ppo" and aim == "points"
     return Heads(config.hidden_sizes, config.bids, config.critic, config.critic_sizes, aim, sharpness, playouts)

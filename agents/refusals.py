@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import get_args, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 from agents.config import TrainConfig
 
-_WRONG_VALUE = re.compile(r'Parser key "(\w+)": .*(?:Got|Given) value: (.*)')
-_UNKNOWN = re.compile(r"(?:unrecognized arguments: -*|Option ')(\w+)")
+_WRONG_VALUE = re.compile(r'Parser key "(\w+)": .*(?:Got|Given) value: ?(.*)')
+_UNKNOWN = re.compile(r"(?:unrecognized arguments: -*|Option ')(\w[\w-]*)")
 _KINDS = {
     int: "a whole number",
     float: "a number",
@@ -19,6 +19,7 @@ _KINDS = {
     tuple[int, ...]: "a list of whole numbers, such as [64,64]",
     tuple[str, ...]: "a list of players, such as [random,rule]",
 }
+_OTHERS = ("config", "resume")
 
 
 def sentence_of(error: Exception) -> str:
@@ -28,9 +29,11 @@ def sentence_of(error: Exception) -> str:
     wrong = _WRONG_VALUE.fullmatch(text)
     if wrong and wrong[1] in kinds:
         kind = kinds[wrong[1]]
-        return f"{wrong[1]} is {wrong[2]}, but it must be {_KINDS.get(kind) or 'one of ' + ', '.join(get_args(kind))}"
+        verb = "has" if get_origin(kind) is tuple else "is"  # what does not fit may be one of several
+        wanted = _KINDS.get(kind) or "one of " + ", ".join(get_args(kind))
+        return f"{wrong[1]} {verb} {wrong[2] or 'empty'}, but it must be {wanted}"
     unknown = _UNKNOWN.match(text)
     if unknown:
-        near = difflib.get_close_matches(unknown[1], kinds, 1)
+        near = difflib.get_close_matches(unknown[1].replace("-", "_").lower(), [*kinds, *_OTHERS], 1)
         return text + (f": did you mean {near[0]}?" if near else "")
     return text

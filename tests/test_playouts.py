@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 from test_card_features import GAMES, TABLES, features_of, turns
-from tiny_runs import learner, run, trainer
+from tiny_runs import Learned, learner, run, trainer
 
 import agents
 from agents.equivalents import Equivalents
 from agents.hindsight import Styles, hindsight
 from agents.network import Network
 from agents.playouts import OF_CARD, OF_HAND, PACKED, RULE, SCRATCH, Playouts, learned_card, parted, playout_features
+from agents.ppo import _playout_loss
 from agents.rollout import BOT, NETWORK, Rollout
 from bluke_env import BatchGame, ObservationLayout, Rules, Turn, bots
 from bluke_env.bots.rule_kernels import hidden_cards
@@ -267,6 +268,17 @@ def test_it_learns_from_what_the_large_network_learns_from(changes: dict, tmp_pa
     assert np.mean(losses[-3:]) < np.mean(losses[:3]) - 0.003
     assert after.shape == PACKED
     assert (before != after).any()
+
+
+def test_bids_teach_it_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents.ppo, "_LESSONS", 1)
+    step = Learned(monkeypatch)
+    made = learner(guide=1.0, final_guide=1.0, bids="policy", critic="points")
+    decisions = step.played(made)
+    cards = decisions.taken(torch.nonzero(~decisions.is_bid)[:, 0], torch.device("cpu"))
+    assert 0 < len(cards) < len(decisions)
+    of_all, of_cards = (_playout_loss(made.network, part, slice(len(part)), 0.5) for part in (decisions, cards))
+    torch.testing.assert_close(of_all, of_cards)
 
 
 def test_without_it_nothing_is_learned_for_it() -> None:

@@ -7,10 +7,12 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 NOTICE_AFTER_SECONDS = 2.0
 
@@ -31,16 +33,19 @@ def _source_stamp() -> str:
 
 
 def _stamp_of(function: Callable) -> str:
-    """A hash of the files that a kernel is made of, its own and those of all it calls, also outside the package."""
+    """A hash of the files of a kernel and of the compiled functions it calls by name, also outside the package."""
     parts, left = set(), {function}
     while left:
         part = left.pop()
         parts.add(part)
-        named = [part.__globals__.get(name) for name in part.__code__.co_names]
-        left |= {getattr(value, "py_func", part) for value in named} - parts
+        names = part.__code__.co_names
+        named = [part.__globals__.get(name) for name in names]
+        named += [vars(module).get(name) for module in named if isinstance(module, ModuleType) for name in names]
+        left |= {value.py_func for value in named if isinstance(value, Dispatcher)} - parts
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted({part.__code__.co_filename for part in parts}):
-        digest.update(Path(path).read_bytes())
+    for path in sorted({Path(part.__code__.co_filename) for part in parts}):
+        if path.is_file():  # not so in a notebook or an archive
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
