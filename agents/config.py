@@ -144,7 +144,8 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(type(self)).items():
-            _check(name, getattr(self, name), getattr(self, name) is not None or name == "initial", "a value")
+            given = getattr(self, name) is not None or type(None) in get_args(kind)
+            _check(name, getattr(self, name), given, "a value")
             if get_origin(kind) is Literal:
                 checked_choice(name, getattr(self, name), get_args(kind))
         seats = self.seats
