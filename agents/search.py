@@ -10,11 +10,11 @@ import numpy as np
 import agents
 from agents.options import NET_SEARCH
 from agents.player import NetworkAgent
+from agents.worlds import card_points
 from bluke_env import Rules, Turn
-from bluke_env.bots.pimc import PimcBot
 from bluke_env.bots.search import MOST_WORK
 from bluke_env.engine.state import PLAY
-from bluke_env.errors import checked_integer
+from bluke_env.errors import checked_integer, checked_seed
 
 DEFAULT_WORLDS = 30
 
@@ -25,17 +25,17 @@ _TRUST = 1.0
 class NetSearchAgent:
     """Plays the card with the most points in sampled worlds, added to how likely the network plays it.
 
-    Worlds are those of the bot `pimc`: the likelier the better they explain what the other seats did, and played out by
-    `rule`'s cards. They see what can be counted out, such as the last tricks of a hand, where a network guesses; the
-    network knows how hands go on when nobody sees all cards, and outweighs differences that a few worlds only seem to
-    show. Bids are those of `pimc` as well, if the network maximises points and bids by the tricks that it predicts;
-    otherwise they are the network's.
+    Worlds are those of the bot `pimc`: the likelier the better they explain what the other seats did. Every card is
+    played out in them, the own seat by the small network that learned along with the network (`agents.playouts`), if
+    there is one, all others by `rule`'s cards. The worlds see what can be counted out, such as the last tricks of a
+    hand, where a network guesses; the network knows how hands go on when nobody sees all cards, and outweighs
+    differences that a few worlds only seem to show. Bids are the network's.
 
     All it does is a function of its seed, its worlds and what its seat knows. Before the first `reset` its seed is 0.
 
     Args:
         agent: The network.
-        worlds: For a card, 0 to 1,000,000, and eight times as many for a bid; with none the network plays alone.
+        worlds: For a card, 0 to 1,000,000; with none the network plays alone.
 
     Attributes:
         name: Under which `load_search` makes it again, if the network's is the path of its checkpoint.
@@ -46,16 +46,14 @@ class NetSearchAgent:
         ValueError: `worlds` is out of range.
     """
 
-    version = 3
+    version = 4
 
     def __init__(self, agent: NetworkAgent, worlds: int = DEFAULT_WORLDS) -> None:
         self._worlds = checked_integer("worlds", worlds, 0, MOST_WORK)
         self._agent = agent
         self.name = f"{NET_SEARCH}:{agent.name},worlds={worlds}"
         self.tables, self.sha256 = agent.tables, agent.sha256
-        self._bot = PimcBot(self._worlds)
-        heads = agent.network.heads
-        self._bids = heads.bids == "tricks" and heads.aim == "points"
+        self.reset(1, 0)
 
     @property
     def rules(self) -> Rules:
@@ -64,7 +62,7 @@ class NetSearchAgent:
 
     def reset(self, num_games: int, seed: int) -> None:
         """Starts afresh; its choices depend on the seed, from 0 to 2**64 - 1, and not on the number of games."""
-        self._bot.reset(num_games, seed)
+        self._seed = np.uint64(checked_seed(seed))
 
     def act(self, turn: Turn) -> np.ndarray:
         """Returns one legal action id per row, int64 [n].
@@ -74,10 +72,8 @@ class NetSearchAgent:
         """
         self._agent.check(turn.rules)
         actions = np.empty(len(turn.views), np.int64)
-        playing = turn.views["phase"] == PLAY
-        choice = (turn.masks.sum(1) > 1) & (self._worlds > 0)
-        bids, cards = choice & ~playing & self._bids, choice & playing
-        for wanted, choose in ((bids, self._bot.act), (cards, self._cards), (~(bids | cards), self._agent.act)):
+        searched = (turn.views["phase"] == PLAY) & (turn.masks.sum(1) > 1) & (self._worlds > 0)
+        for wanted, choose in ((searched, self._cards), (~searched, self._agent.act)):
             rows = np.flatnonzero(wanted)
             if len(rows):
                 actions[rows] = choose(Turn(turn.rules, turn.views[rows], turn.seats[rows], turn.games[rows]))
@@ -85,8 +81,8 @@ class NetSearchAgent:
 
     def _cards(self, turn: Turn) -> np.ndarray:
         log_probs, encoded = self._agent.card_log_probs(turn)
-        gains = self._bot.card_gains(turn, encoded.orders)
-        return turn.real_actions((gains + _TRUST * log_probs).argmax(1), encoded)
+        points = card_points(turn, encoded.orders, self._worlds, self._seed, self._agent.network.playouts)
+        return turn.real_actions((points + _TRUST * log_probs).argmax(1), encoded)
 
 
 def load_search(spec: str) -> NetSearchAgent:

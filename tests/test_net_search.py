@@ -14,9 +14,10 @@ from variants import VARIANTS
 from agents.network import Heads, Network
 from agents.options import load_player
 from agents.player import NetworkAgent
+from agents.playouts import Playouts, parted, playout_features
 from agents.search import NetSearchAgent
+from agents.worlds import card_points
 from bluke_env import Game, Rules, Turn, bots
-from bluke_env.bots.pimc import PimcBot
 from bluke_env.engine.state import PLAY
 from bluke_env.engine.suits import FIXED_ORDER
 
@@ -34,15 +35,18 @@ TABLES = {
 every_table = pytest.mark.parametrize("rules", [pytest.param(TABLES[name], id=name) for name in TABLES])
 
 
-def network_agent(rules: Rules, seed: int = 0) -> NetworkAgent:
+def network_agent(rules: Rules, seed: int = 0, playouts: bool = True) -> NetworkAgent:
     """A network with random weights, unsure enough for its second choices to be tried."""
     heads = Heads((16, 16), bids="policy", critic="points") if rules.teams else Heads((16, 16))
+    heads = replace(heads, playouts=playouts)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Network((rules,), heads)
         torch.nn.init.normal_(network.actions.weight, std=0.3)
         if not rules.teams:
             torch.nn.init.normal_(network.bid_correction.weight, std=0.3)
+        if network.playouts is not None:
+            torch.nn.init.normal_(network.playouts.out.weight)
     return NetworkAgent(network.eval(), (rules,), f"network {seed}")
 
 
@@ -113,23 +117,10 @@ def test_the_smallest_budgets_and_tables_give_legal_actions(rules: Rules, worlds
 
 
 @every_table
-def test_bids_are_the_other_search_bots_where_the_network_predicts_tricks(rules: Rules) -> None:
+def test_bids_are_the_networks(rules: Rules) -> None:
     records = states(rules, 60)
     turn = seen_in(rules, records[records["phase"] != PLAY])
-    expected = network_agent(rules).act(turn) if rules.teams else PimcBot(6).act(turn)
-    assert (search_of(rules).act(turn) == expected).all()
-
-
-def test_bids_of_a_network_that_wins_matches_are_its_own() -> None:
-    rules = TABLES["4"]
-    made = network_agent(rules)
-    heads = replace(made.network.heads, aim="wins")
-    network = Network((rules,), heads).eval()
-    network.begin_with(made.network.state_dict(), made.network.heads)
-    agent = NetworkAgent(network, (rules,), "wins")
-    records = states(rules, 60)
-    turn = seen_in(rules, records[records["phase"] != PLAY])
-    assert (NetSearchAgent(agent, 6).act(turn) == agent.act(turn)).all()
+    assert (search_of(rules).act(turn) == network_agent(rules).act(turn)).all()
 
 
 @every_table
@@ -137,46 +128,61 @@ def test_bids_of_a_network_that_wins_matches_are_its_own() -> None:
 def test_points_in_the_worlds_and_the_networks_opinion_are_added(rules: Rules, suit_order: str) -> None:
     made = network_agent(rules)
     agent = NetworkAgent(made.network, made.tables, "network", suit_order=suit_order)
-    player, bot = NetSearchAgent(agent, 7), PimcBot(7)
+    player, playouts = NetSearchAgent(agent, 7), made.network.playouts
     records = states(rules, 60)
     turn = seen_in(rules, records[records["phase"] == PLAY])
     log_probs, encoded = agent.card_log_probs(turn)
-    gains = bot.card_gains(turn, encoded.orders)
-    alone, real = agent.act(turn), bot.card_gains(turn, np.full(len(gains), FIXED_ORDER, np.int16))
+    points = card_points(turn, encoded.orders, 7, np.uint64(0), playouts)
+    real = card_points(turn, np.full(len(points), FIXED_ORDER, np.int16), 7, np.uint64(0), playouts)
+    alone = agent.act(turn)
     for row, action in enumerate(player.act(turn).tolist()):
-        cards = np.flatnonzero(np.isfinite(gains[row]) & np.isfinite(log_probs[row]))
+        cards = np.flatnonzero(np.isfinite(points[row]) & np.isfinite(log_probs[row]))
         if len(cards) > 1:
-            best = cards[(gains[row] + log_probs[row])[cards].argmax()]
-            assert turn.real_actions(np.full(len(gains), best), encoded)[row] == action
-        likeliest = turn.real_actions(np.full(len(gains), log_probs[row].argmax()), encoded)[row]
+            best = cards[(points[row] + log_probs[row])[cards].argmax()]
+            assert turn.real_actions(np.full(len(points), best), encoded)[row] == action
+        likeliest = turn.real_actions(np.full(len(points), log_probs[row].argmax()), encoded)[row]
         assert likeliest == alone[row]
         for label in cards:
-            assert real[row, turn.real_actions(np.full(len(gains), label), encoded)[row]] == gains[row, label]
+            assert real[row, turn.real_actions(np.full(len(points), label), encoded)[row]] == points[row, label]
 
 
-def test_gains_are_what_the_cards_make_when_rule_bots_play_on() -> None:
-    """Where two share all 54 cards there is only one world."""
-    rules, rng, compared = Rules(2, "27", min_bid=0), random.Random(6), 0
+@pytest.mark.parametrize("playouts", [False, True])
+def test_points_are_what_the_cards_make_in_the_end(playouts: bool) -> None:
+    """Where two share all 54 cards there is only one world; the other seat is a rule bot."""
+    rules, rng, compared, unlike = Rules(2, "27", min_bid=0), random.Random(6), 0, 0
+    small = network_agent(rules, playouts=playouts).network.playouts
     for number in range(24):
         game = Game(rules, number)
         for _ in range(rng.randrange(4, 46)):
             game.apply_action(rng.choice(game.legal_actions()))
-        turn, seat = turn_of(game), int(turn_of(game).seats[0])
-        gains = PimcBot(3).card_gains(turn, np.array([FIXED_ORDER], np.int16))[0]
-        base = ended(game, int(bots.make("rule").act(turn)[0]), seat)
-        for card in np.flatnonzero(np.isfinite(gains)).tolist():
-            assert gains[card] == ended(game, card, seat) - base
-            compared += gains[card] != 0
-    assert compared > 10
+        turn = turn_of(game)
+        points = card_points(turn, np.array([FIXED_ORDER], np.int16), 3, np.uint64(0), small)[0]
+        for card in np.flatnonzero(np.isfinite(points)).tolist():
+            assert points[card] == ended(game, card, small)
+            compared += 1
+            unlike += points[card] != ended(game, card, None)
+    assert compared > 50
+    assert (unlike > 5) == playouts
 
 
-def ended(game: Game, card: int, seat: int) -> int:
-    """The points of a seat if a card is played and rule bots play on."""
-    end, rule = game.clone(), bots.make("rule")
+def ended(game: Game, card: int, playouts: Playouts | None) -> int:
+    """The points of the seat to act if a card is played, it plays on by a small network and the other as a rule bot."""
+    end, rule, own = game.clone(), bots.make("rule"), game.current_player
     end.apply_action(card)
     while not end.is_terminal:
-        end.apply_action(int(rule.act(turn_of(end))[0]))
-    return end.scores[seat]
+        turn = turn_of(end)
+        learned = playouts is not None and end.current_player == own
+        end.apply_action(best_of(playouts, turn) if learned else int(rule.act(turn)[0]))
+    return end.scores[own]
+
+
+def best_of(playouts: Playouts, turn: Turn) -> int:
+    """The card that a small network prefers, by its features rounded to 1/50."""
+    most, order = 27, np.array([FIXED_ORDER], np.int16)
+    seen = torch.from_numpy(playout_features(turn.rules, turn.views, order, np.array([0]), most))
+    of_hand, labels, of_card = parted(seen, most)
+    logits = playouts(of_hand, of_card)[0]
+    return int(labels[0, logits.masked_fill(labels[0] < 0, -torch.inf).argmax()])
 
 
 @pytest.mark.parametrize("cards", ["AC KC QC LB HB"])

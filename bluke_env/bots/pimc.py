@@ -7,7 +7,7 @@ import numpy as np
 from bluke_env.agent import Turn
 from bluke_env.bots.endgame import ENDGAME
 from bluke_env.bots.inference_kernels import CHAIN
-from bluke_env.bots.pimc_kernels import SUMS, card_gains, pimc_actions
+from bluke_env.bots.pimc_kernels import SUMS, pimc_actions
 from bluke_env.bots.search import MOST_WORK, SearchBot
 from bluke_env.cards import NUM_CARDS
 from bluke_env.engine.belief import BELIEF, TABLE_SIZE
@@ -57,19 +57,3 @@ class PimcBot(SearchBot):
         pimc_actions(
             turn.rules.record(), turn.views[part], first, last, self._endgame, self._seed, *scratch, actions[part]
         )
-
-    def card_gains(self, turn: Turn, orders: np.ndarray) -> np.ndarray:
-        """Returns how much more cards make than the rule bot's, on average over the bot's worlds, float64 [n, 54].
-
-        A card stands where its seat sees it. Illegal cards have minus infinity, as have those that are worth the same
-        as a lower one.
-
-        Args:
-            turn: Decisions about cards.
-            orders: int16 [n], the orders of the suits that the seats see; see `Turn.encode`.
-        """
-        gains = np.empty((len(turn.views), NUM_CARDS))
-        card_gains(
-            turn.rules.record(), turn.views, orders, self._budget, self._seed, *self._new_scratch()[:-1], gains
-        )  # fmt: skip
-        return gains

@@ -17,7 +17,6 @@ from bluke_env.engine.random import stream
 from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
 from bluke_env.engine.state import BID, PLAY
 from bluke_env.engine.step import bid_action_of
-from bluke_env.engine.suits import relabel_card
 from bluke_env.rules import BOARD, MAX_PLAYERS
 
 WORLDS_PER_BID = 8
@@ -201,38 +200,3 @@ def pimc_actions(
                 rules[0], view, first, last, endgame, seed, games, beliefs[0], table, past, chains[0], solvers[0], total
             )
             out[row] = best_card(rules[0], view, last, total)
-
-
-@kernel
-def card_gains(rules, views, orders, worlds, seed, games, beliefs, table, past, chains, solvers, sums, out):
-    """Writes how much more every card makes than the rule bot's, on average over likely worlds.
-
-    Args:
-        rules: One `RULES` record.
-        views: `GAME` records [n] in which a card is to be played.
-        orders: int16 [n], the orders of the suits that the seats see.
-        worlds: How many, 1 or more.
-        seed: uint64, the player's.
-        games: Two `GAME` records of scratch space, as all that follow but the last; see `pimc_actions`.
-        beliefs: See above.
-        table: See above.
-        past: See above.
-        chains: See above.
-        solvers: See above.
-        sums: See above.
-        out: float64 [n, 54], written: points by the label of the card; minus infinity for illegal cards and those that
-            are worth the same as a lower one.
-    """
-    seats, total = np.int64(rules[0].num_players), sums[0]
-    for row in range(len(views)):
-        view = views[row]
-        total.gains[:] = 0
-        add_worlds(
-            rules[0], view, 0, worlds, 0, seed, games, beliefs[0], table, past, chains[0], solvers[0], total
-        )  # fmt: skip
-        out[row] = -np.inf
-        cards = distinct_cards(rules[0], view, hidden_cards(rules[0], view, seats))
-        while cards:
-            card: int = lowest(cards)
-            cards &= cards - 1
-            out[row, relabel_card(card, np.int64(orders[row]))] = total.gains[card] / worlds
