@@ -96,9 +96,12 @@ def load_search(spec: str) -> NetSearchAgent:
         raise ValueError(
             f"{spec!r} names no checkpoint: write {NET_SEARCH}:CHECKPOINT or {NET_SEARCH}:CHECKPOINT,worlds=N"
         )
-    other = re.search(r",(\w+=[^/,]*)$", path)
-    if other and not Path(path).exists():
-        raise ValueError(f"{spec!r} has the option {other[1]!r}, but the only one of {NET_SEARCH} is worlds=N")
+    text, _, other = text.partition(",")
+    before = re.search(r",(\w+=[^/,]*)$", path)
+    if before and not Path(path).exists():
+        other = before[1]
+    if other:
+        raise ValueError(f"{spec!r} has the option {other!r}, but the only one of {NET_SEARCH} is worlds=N")
     if option and not text.isdecimal():
         raise ValueError(f"worlds of {NET_SEARCH} is {text!r}, but it must be a whole number from 0 to {MOST_WORK}")
     return NetSearchAgent(agents.load(path), int(text) if option else DEFAULT_WORLDS)

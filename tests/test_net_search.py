@@ -216,6 +216,10 @@ def test_search_is_better_than_a_network_that_knows_nothing() -> None:
         ("net-search:nowhere.pt", "there is no checkpoint at nowhere.pt"),
         ("net-search:bluke-4p,world=3", "has the option 'world=3', but the only one of net-search is worlds=N"),
         ("net-search:bluke-4p,world=3,worlds=3", "has the option 'world=3', but the only one of net-search"),
+        (
+            "net-search:bluke-4p,worlds=3,world=2",
+            "has the option 'world=2', but the only one of net-search is worlds=N",
+        ),
         ("net-search:nowhere.pt,worlds=many", "worlds of net-search is 'many', but it must be a whole number"),
         ("net-search:nowhere.pt,worlds=-1", "worlds of net-search is '-1', but it must be a whole number"),
     ],
