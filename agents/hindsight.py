@@ -29,7 +29,7 @@ from bluke_env.engine.bid import legal_bids, make_bid
 from bluke_env.engine.bits import highest
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import put_card
-from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
+from bluke_env.engine.score import standing_points
 from bluke_env.engine.state import BID, GAME, NONE
 from bluke_env.engine.step import bid_of
 from bluke_env.engine.suits import real_card
@@ -111,8 +111,7 @@ def _try_cards(
                 rest = hidden & ~(np.int64(1) << card)
                 play_on(rules[0], game, seats, rest, styles[row], weights, known[0])
             for seat in range(seats):
-                bid, tricks = standing_bid(rules[0], game, seat), standing_tricks(rules[0], game, seat)
-                points = np.float32(hand_points(rules[0], np.int64(game.hand_size), bid, tricks))
+                points = np.float32(standing_points(rules[0], game, seat))
                 expected[index, seat] += probs[index, label] * points
                 if label == actions[index]:
                     chosen[index, seat] = points
@@ -166,8 +165,7 @@ def _try_bids(rules, games, most, rows, seats, masks, styles, weights, scratch, 
             game = scratch[0]
             _rebid(rules[0], game, games[row].bids, own, bid_of(action, most))
             play_on(rules[0], game, number, hidden, styles[row], weights, known[0])
-            bid, tricks = standing_bid(rules[0], game, own), standing_tricks(rules[0], game, own)
-            guides[index, action] = hand_points(rules[0], np.int64(game.hand_size), bid, tricks)
+            guides[index, action] = standing_points(rules[0], game, own)
         _centre(guides[index], masks[index])
 
 

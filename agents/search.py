@@ -35,7 +35,7 @@ class NetSearchAgent:
 
     Args:
         agent: The network.
-        worlds: For a card, 0 to 1,000,000; with none the network plays alone.
+        worlds: For each decision about a card, 0 to 1,000,000; with none the network plays alone.
 
     Attributes:
         name: Under which `load_search` makes it again, if the network's is the path of its checkpoint.

@@ -1,4 +1,4 @@
-"""What cards make in likely worlds, if the own seat plays on as the network does and all others as rule bots."""
+"""What cards make in likely worlds, if the own seat plays on by a small network and all others as rule bots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bluke_env.engine.bits import lowest
 from bluke_env.engine.jit import kernel, subroutine
 from bluke_env.engine.play import put_card
 from bluke_env.engine.random import stream
-from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
+from bluke_env.engine.score import standing_points
 from bluke_env.engine.state import GAME
 from bluke_env.engine.suits import relabel_card
 
@@ -25,7 +25,7 @@ def card_points(turn: Turn, orders: np.ndarray, worlds: int, seed: np.uint64, pl
     """Returns what every card makes for the seat that plays it, on average over the worlds, float64 [n, 54].
 
     A card stands where its seat sees it. Illegal cards have minus infinity, as have those that are worth the same as a
-    lower one.
+    lower one; where that leaves a single card nothing is played out, and it has 0.
 
     Args:
         turn: Decisions about cards; the other seats' hands are not read.
@@ -40,12 +40,12 @@ def card_points(turn: Turn, orders: np.ndarray, worlds: int, seed: np.uint64, pl
         np.zeros(2, GAME), np.zeros(1, BELIEF), np.zeros(TABLE_SIZE), np.zeros(NUM_CARDS, GAME), np.zeros(1, CHAIN),
         np.full(turn.rules.num_players, RULE), np.zeros(1, SCRATCH),
     )  # fmt: skip
-    _try_cards(turn.rules.record(), turn.views, orders, worlds, seed, own, weights, *scratch, points)
+    _play_out(turn.rules.record(), turn.views, orders, worlds, seed, own, weights, *scratch, points)
     return points
 
 
 @kernel
-def _try_cards(
+def _play_out(
     rules, views, orders, worlds, seed, own, weights, games, beliefs, table, past, chains, styles, known, points
 ):
     seats, belief, chain = np.int64(rules[0].num_players), beliefs[0], chains[0]
@@ -57,6 +57,8 @@ def _try_cards(
             card: int = lowest(cards)
             cards &= cards - 1
             points[row, relabel_card(card, order)] = 0.0
+        if candidates & (candidates - 1) == 0:
+            continue
         prepare(rules[0], view, seat, belief, table)
         begin_chain(rules[0], view, past, chain)
         games[0] = view
@@ -82,5 +84,4 @@ def _points_of(rules, games, card, hidden, styles, weights, known):
     seat, seats = np.int64(game.seat), np.int64(rules.num_players)
     if not put_card(rules, game, card):
         play_on(rules, game, seats, hidden & ~(np.int64(1) << card), styles, weights, known)
-    bid, tricks = standing_bid(rules, game, seat), standing_tricks(rules, game, seat)
-    return hand_points(rules, np.int64(game.hand_size), bid, tricks)
+    return standing_points(rules, game, seat)

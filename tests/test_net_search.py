@@ -18,6 +18,8 @@ from agents.playouts import Playouts, parted, playout_features
 from agents.search import NetSearchAgent
 from agents.worlds import card_points
 from bluke_env import Game, Rules, Turn, bots
+from bluke_env.bots.pimc import PimcBot
+from bluke_env.bots.pimc_kernels import SUMS
 from bluke_env.engine.state import PLAY
 from bluke_env.engine.suits import FIXED_ORDER
 
@@ -54,6 +56,11 @@ def search_of(rules: Rules, worlds: int = 6) -> NetSearchAgent:
     return NetSearchAgent(network_agent(rules), worlds)
 
 
+def points_of(turn: Turn, worlds: int, playouts: Playouts | None) -> np.ndarray:
+    """What cards make, by their ids."""
+    return card_points(turn, np.full(len(turn.views), FIXED_ORDER, np.int16), worlds, np.uint64(0), playouts)
+
+
 def part_of(turn: Turn, rows: np.ndarray) -> Turn:
     return Turn(turn.rules, turn.views[rows], turn.seats[rows], turn.games[rows])
 
@@ -62,9 +69,11 @@ def part_of(turn: Turn, rows: np.ndarray) -> Turn:
 
 
 @every_table
-def test_hidden_cards_change_no_action(rules: Rules) -> None:
+@pytest.mark.parametrize("playouts", [False, True])
+def test_hidden_cards_change_nothing(rules: Rules, playouts: bool) -> None:
     """Not even where they are left in the views; and what it is shown stays as it was."""
-    records, rng, player = states(rules, 40), random.Random(9), search_of(rules)
+    agent = network_agent(rules, playouts=playouts)
+    records, rng, player = states(rules, 40), random.Random(9), NetSearchAgent(agent, 6)
     turn = seen_in(rules, records)
     views = turn.views.copy()
     actions = player.act(turn)
@@ -73,6 +82,10 @@ def test_hidden_cards_change_no_action(rules: Rules) -> None:
     assert (player.act(seen_in(rules, others)) == actions).all()
     assert (player.act(Turn(rules, others, turn.seats, turn.games)) == actions).all()
     assert turn.masks[np.arange(len(actions)), actions].all()
+    playing = np.flatnonzero(turn.views["phase"] == PLAY)
+    seen, left_in = (points_of(part_of(Turn(rules, rows, turn.seats, turn.games), playing), 6, agent.network.playouts)
+                     for rows in (turn.views, others))  # fmt: skip
+    assert (seen == left_in).all()
 
 
 @every_table
@@ -123,6 +136,21 @@ def test_bids_are_the_networks(rules: Rules) -> None:
     assert (search_of(rules).act(turn) == network_agent(rules).act(turn)).all()
 
 
+def test_a_network_that_wins_matches_bids_as_it_does_and_plays_matches_of_any_length() -> None:
+    rules = TABLES["4"]
+    made = network_agent(rules)
+    network = Network((rules,), replace(made.network.heads, aim="wins", playouts=False)).eval()
+    network.begin_with(made.network.state_dict(), made.network.heads)
+    agent = NetworkAgent(network, (rules,), "wins")
+    turn, player = seen_in(rules, states(rules, 60)), NetSearchAgent(agent, 6)
+    actions, bidding = player.act(turn), turn.views["phase"] != PLAY
+    assert (actions == agent.act(turn))[bidding].all()
+    assert turn.masks[np.arange(len(actions)), actions].all()
+    short = Rules(4, "3")
+    player.act(seen_in(short, states(short, 20)))
+    assert (player.act(turn) == actions).all()
+
+
 @every_table
 @pytest.mark.parametrize("suit_order", ["canonical", "fixed"])
 def test_points_in_the_worlds_and_the_networks_opinion_are_added(rules: Rules, suit_order: str) -> None:
@@ -133,7 +161,7 @@ def test_points_in_the_worlds_and_the_networks_opinion_are_added(rules: Rules, s
     turn = seen_in(rules, records[records["phase"] == PLAY])
     log_probs, encoded = agent.card_log_probs(turn)
     points = card_points(turn, encoded.orders, 7, np.uint64(0), playouts)
-    real = card_points(turn, np.full(len(points), FIXED_ORDER, np.int16), 7, np.uint64(0), playouts)
+    real = points_of(turn, 7, playouts)
     alone = agent.act(turn)
     for row, action in enumerate(player.act(turn).tolist()):
         cards = np.flatnonzero(np.isfinite(points[row]) & np.isfinite(log_probs[row]))
@@ -156,13 +184,30 @@ def test_points_are_what_the_cards_make_in_the_end(playouts: bool) -> None:
         for _ in range(rng.randrange(4, 46)):
             game.apply_action(rng.choice(game.legal_actions()))
         turn = turn_of(game)
-        points = card_points(turn, np.array([FIXED_ORDER], np.int16), 3, np.uint64(0), small)[0]
-        for card in np.flatnonzero(np.isfinite(points)).tolist():
+        points = points_of(turn, 3, small)[0]
+        cards = np.flatnonzero(np.isfinite(points)).tolist()
+        for card in cards if len(cards) > 1 else ():
             assert points[card] == ended(game, card, small)
             compared += 1
             unlike += points[card] != ended(game, card, None)
     assert compared > 50
     assert (unlike > 5) == playouts
+
+
+@every_table
+def test_without_a_small_network_cards_make_what_pimc_finds(rules: Rules) -> None:
+    """In the same worlds, each with a random stream of its own, and between cards, since `pimc` sums up differences."""
+    worlds, compared, bot = 7, 0, PimcBot(7)
+    records = states(rules, 60)
+    turn = seen_in(rules, records[records["phase"] == PLAY])
+    for row, points in enumerate(points_of(turn, worlds, None)):
+        bot.act(part_of(turn, np.array([row])))
+        gains = next(part["gains"][0] for part in bot._scratch[0] if part.dtype == SUMS)
+        cards = np.flatnonzero(np.isfinite(points))
+        found = gains[cards] / worlds
+        assert points[cards] - points[cards[0]] == pytest.approx(found - found[0])
+        compared += len(set(found))
+    assert compared > len(turn.views)
 
 
 def ended(game: Game, card: int, playouts: Playouts | None) -> int:
@@ -206,6 +251,12 @@ def test_search_is_better_than_a_network_that_knows_nothing() -> None:
 
 
 # Names.
+
+
+def test_a_name_makes_the_player_that_has_it() -> None:
+    for name in ("net-search:bluke-4p,worlds=3", "net-search:back-alley,worlds=0"):
+        assert load_player(name).name == name
+    assert load_player("net-search:bluke-4p").name == "net-search:bluke-4p,worlds=30"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bluke_env.engine.bits import lowest, nth_set, popcount
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import legal_cards, put_card
 from bluke_env.engine.random import bounded, stream
-from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
+from bluke_env.engine.score import standing_points
 from bluke_env.engine.state import BID, NONE
 from bluke_env.engine.step import bid_action_of
 from bluke_env.rules import BOARD
@@ -123,12 +123,10 @@ def simulate(rules, game, hidden, exploration, search, nodes, state):
         if untried and not over:
             play_out(rules, game, seats, hidden)
             over = True
-    size = np.int64(game.hand_size)
     for place in range(depth):
         here = nodes[search.path[place]]
-        seat = np.int64(here.seat)
         here.visits += 1
-        here.total += hand_points(rules, size, standing_bid(rules, game, seat), standing_tricks(rules, game, seat))
+        here.total += standing_points(rules, game, np.int64(here.seat))
 
 
 @subroutine

@@ -14,7 +14,7 @@ from bluke_env.engine.bits import lowest
 from bluke_env.engine.jit import inlined, kernel, subroutine
 from bluke_env.engine.play import legal_cards, put_card
 from bluke_env.engine.random import stream
-from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
+from bluke_env.engine.score import standing_points
 from bluke_env.engine.state import BID, PLAY
 from bluke_env.engine.step import bid_action_of
 from bluke_env.rules import BOARD, MAX_PLAYERS
@@ -77,8 +77,7 @@ def points_of(rules, games, card, hidden, endgame, solver, points):
         hidden &= ~(np.int64(1) << card)
         over = put_card(rules, game, card)
     if over:
-        bid, tricks = standing_bid(rules, game, seat), standing_tricks(rules, game, seat)
-        return hand_points(rules, np.int64(game.hand_size), bid, tricks)
+        return standing_points(rules, game, seat)
     endgame_points(rules, game, solver, points)
     return points[seat]
 

@@ -38,14 +38,19 @@ def hand_points(rules, size, bid, tricks):
     return board_points(rules, size, bid, tricks) if bid > BOARD else np.int64(points(rules, bid, tricks))
 
 
+@inlined
+def standing_points(rules, game, seat):
+    """Returns what a seat scores for the hand just played out."""
+    bid, tricks = standing_bid(rules, game, seat), standing_tricks(rules, game, seat)
+    return hand_points(rules, np.int64(game.hand_size), bid, tricks)
+
+
 @subroutine
 def score_hand(rules, game):
     """Scores the hand just played out, keeps it as the last hand, and deals the next or ends the match."""
     seats = np.int64(rules.num_players)
-    size = np.int64(game.hand_size)
     for seat in range(seats):
-        bid, tricks = standing_bid(rules, game, seat), standing_tricks(rules, game, seat)
-        game.last_points[seat] = hand_points(rules, size, bid, tricks)
+        game.last_points[seat] = standing_points(rules, game, seat)
         game.scores[seat] += game.last_points[seat]
     _keep_hand(game, seats)
     game.hand_number += 1

@@ -8,7 +8,7 @@ from bluke_env.bots.rule_kernels import choose_card, hidden_cards, play_out
 from bluke_env.engine.bits import lowest
 from bluke_env.engine.jit import kernel, subroutine
 from bluke_env.engine.play import legal_cards, put_card
-from bluke_env.engine.score import hand_points, standing_bid, standing_tricks
+from bluke_env.engine.score import standing_points
 
 
 @subroutine
@@ -19,8 +19,7 @@ def true_points(rules, game, card, hidden, scratch):
     seat, seats = np.int64(game.seat), np.int64(rules.num_players)
     if not put_card(rules, world, card):
         play_out(rules, world, seats, hidden & ~(np.int64(1) << card))
-    bid, tricks = standing_bid(rules, world, seat), standing_tricks(rules, world, seat)
-    return hand_points(rules, np.int64(game.hand_size), bid, tricks)
+    return standing_points(rules, world, seat)
 
 
 @kernel
