@@ -39,7 +39,6 @@ from agents.live import LiveEvaluation, LivePoint, members_of
 from agents.ranks import Ranks
 from agents.refusals import sentence_of
 from agents.terminal import share_text
-from bluke_env import bots
 from bluke_env.evaluation import Evaluation, write_json
 
 DEALS_BEFORE = 20
@@ -62,8 +61,10 @@ class Trainer:
         self.config, self.ranks = config, Ranks()
         self.learner = Learner(config, resumed, ranks=self.ranks)
         self.folder = Path(config.run_dir)
+        # Wrong players are refused before anything is changed.
+        self._opponents = members_of("evaluate_against", config.evaluate_against, config.rules)
         if config.live_minutes:
-            members_of(config.live_against, config.rules)  # a wrong one is refused before anything is changed
+            members_of("live_against", config.live_against, config.rules)
         self._lock = claim(self.folder, new=resumed is None) if self.ranks.is_first else None
         self.ranks.joined([0])  # nobody looks into the folder before it is claimed
         progress = self.learner.progress
@@ -121,6 +122,12 @@ class Trainer:
         self.save()  # a best network is never ahead of the run that it is the best of
         return point
 
+    def judge(self, deals: int) -> Evaluation:
+        """Plays the network as it is now against the players of the configuration, on deals that no training sees."""
+        config, opponents = self.config, list(self._opponents.values())
+        matches = config.reward == "wins"
+        return evaluate.compare(self.learner.agent, opponents, config.rules, deals, config.seed, matches=matches)
+
     def _live_after(self, seconds: float) -> float:
         """Returns when the next live evaluation is due, in seconds of training."""
         every = 60 * self.config.live_minutes
@@ -168,14 +175,6 @@ def print_live(point: LivePoint, console: Console) -> None:
     console.print(text, highlight=False, soft_wrap=True, markup=False)
     if point.collapse is not None:
         console.print(point.collapse, highlight=False, soft_wrap=True, markup=False)
-
-
-def judge(trainer: Trainer, deals: int) -> Evaluation:
-    """Plays the network as it is now against the bots of the configuration, on deals that no training sees."""
-    opponents = [bots.make(spec) for spec in trainer.config.evaluate_against]
-    config = trainer.config
-    matches = config.reward == "wins"
-    return evaluate.compare(trainer.learner.agent, opponents, config.rules, deals, config.seed, matches=matches)
 
 
 def print_averages(evaluation: Evaluation, console: Console) -> None:
@@ -287,11 +286,11 @@ def main() -> None:
         before = f"{resumed['config']['iterations']} iterations now last {config.iterations}"
         console.print(f"schedules of {before}: the learning rate and others go back to where that puts them")
     if resumed is None and ranks.is_first:
-        print_averages(judge(trainer, DEALS_BEFORE), console)
+        print_averages(trainer.judge(DEALS_BEFORE), console)
     train(trainer, interruption, console)
     interruption.stop_at_once()
     if ranks.is_first:
-        evaluation = judge(trainer, config.evaluate_deals)
+        evaluation = trainer.judge(config.evaluate_deals)
         write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
         evaluate.print_results(evaluation)
     trainer.close()

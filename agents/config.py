@@ -80,7 +80,7 @@ class TrainConfig:
         live_minutes: Minutes of training between live evaluations; 0 for none.
         live_against: Bots and checkpoints that the live evaluations are against.
         live_deals: Deals of each hand size in a live evaluation.
-        evaluate_against: Bots to play against before and after training.
+        evaluate_against: Bots and checkpoints to play against before and after training.
         evaluate_deals: Deals of each hand size in the evaluation at the end.
     """
 
@@ -193,7 +193,7 @@ class TrainConfig:
         )  # fmt: skip
         for name in ("evaluate_deals", "live_deals"):
             _check(name, getattr(self, name), getattr(self, name) >= MIN_DEALS, f"at least {MIN_DEALS}")
-        for spec in (self.bot, self.imitate, *self.evaluate_against):
+        for spec in (self.bot, self.imitate):
             bots.make(spec)  # refuses what is no bot
         _check("seed", self.seed, 0 <= self.seed < 1 << 63, "from 0 to 2**63 - 1")
         self._check_heads()

@@ -59,6 +59,8 @@ def compare(
         ValueError: An argument is invalid, or a player plays other games.
         AgentError: A player failed at the table.
     """
+    if isinstance(opponents, str) or not isinstance(opponents, Sequence):
+        raise ValueError(f"opponents is {opponents!r}, but it must be a list of agents, one or more")
     agents = named([player, *opponents])
     names = {id(agent): name for name, agent in agents.items()}
     pairings = pairs(names[id(player)], [names[id(opponent)] for opponent in opponents], rules, reverse)

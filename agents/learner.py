@@ -29,6 +29,9 @@ from bluke_env.batch import derive_seed
 
 ALGORITHMS: dict[str, Algorithm] = {"ppo": ppo, "dmc": dmc}
 
+_SHAPE = ("preset", "num_players", "hidden_sizes", "bids", "critic", "critic_sizes")
+"""The settings that the shapes of weights follow from."""
+
 
 class Learner:
     """One training run without its files.
@@ -87,19 +90,15 @@ class Learner:
             if data["config"][name] != getattr(self.config, name):
                 learned = f"{name} {data['config'][name]!r}"
                 raise ValueError(
-                    f"{initial} cannot be the initial network: it learned with {learned}, ask for the same"
+                    f"{initial} cannot be the initial network: it learned with {learned}, so ask for the same"
                 )
         try:
             self.network.begin_with(data["network"], Heads.from_dict(data["heads"]))
         except RuntimeError:
-            shape = {
-                name: value
-                for name, value in data["heads"].items()
-                if name in ("hidden_sizes", "bids", "critic", "critic_sizes")
-            }
+            asked, shape = self.config.to_dict(), {name: data["config"][name] for name in _SHAPE}
+            wrong = ", ".join(f"{name} {value!r}" for name, value in shape.items() if value != asked[name])
             raise ValueError(
-                f"{initial} cannot be the initial network: it was trained with the shape {shape} for tables of "
-                f"{', '.join(str(rules['num_players']) for rules in data['tables'])}, so ask for the same"
+                f"{initial} cannot be the initial network: it learned with {wrong}, so ask for the same"
             ) from None
 
     def _resume(self, data: dict[str, Any]) -> None:

@@ -51,8 +51,13 @@ class LivePoint:
     collapse: str | None
 
 
-def members_of(ladder: Sequence[str], rules: Rules) -> dict[str, Agent]:
+def members_of(setting: str, ladder: Sequence[str], rules: Rules) -> dict[str, Agent]:
     """Returns the players of a ladder by name.
+
+    Args:
+        setting: Where it comes from, for the refusal of a wrong one.
+        ladder: What players are called on command lines.
+        rules: Of the tables.
 
     Raises:
         ValueError: It is empty, or has a player twice or one that cannot play by the rules.
@@ -60,7 +65,7 @@ def members_of(ladder: Sequence[str], rules: Rules) -> dict[str, Agent]:
     seats = Seats()
     members = named([seats(name) for name in ladder])
     if not 0 < len(members) == len(ladder):
-        raise ValueError(f"the ladder is {', '.join(ladder) or 'empty'}, but it must be one or more different players")
+        raise ValueError(f"{setting} is {', '.join(ladder) or 'empty'}, but it must be one or more different players")
     for name, member in members.items():
         check_fits(rules, name, member)
     return members
@@ -102,7 +107,7 @@ class LiveEvaluation:
         ranks: Share | None = None,
         done_decisions: int = 0,
     ) -> None:
-        self._members = members_of(ladder, rules)
+        self._members = members_of("live_against", ladder, rules)
         tables = tuple((name,) * len(rules.sides) for name in self._members)
         self._plan = Plan(rules, tables, tuple(scheduled_times(rules)), deals, SEED)
         self._baselines: Results = {}

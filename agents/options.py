@@ -18,7 +18,7 @@ from bluke_env.evaluation.duplicate import GAMES_AT_ONCE
 from bluke_env.evaluation.plan import scheduled_times
 from bluke_env.evaluation.seeds import FINAL_SEEDS
 from bluke_env.evaluation.statistics import MIN_DEALS
-from bluke_env.rules import PRESETS
+from bluke_env.rules import BLUKE_LEADS, PRESETS, TEAM_BLUKE_LEADS
 
 PLAYER_HELP = (
     f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), a network that comes with the project "
@@ -32,7 +32,9 @@ NET_SEARCH = "net-search"
 
 _MOST_SECONDS = 1_000_000
 
-GAME_OPTIONS = ("preset", "num_players", "schedule", "min_bid", "sizes", "matches", "deals", "seed", "final")
+GAME_OPTIONS = (
+    "preset", "num_players", "schedule", "min_bid", "bluke_lead", "sizes", "matches", "deals", "seed", "final",
+)  # fmt: skip
 """The options of `add_game_options`; each is empty where the command line does not give it."""
 
 
@@ -47,13 +49,29 @@ class Parser(argparse.ArgumentParser):
 def add_game_options(parser: Parser) -> None:
     """Adds the options that say what is played."""
     parser.add_argument("--preset", choices=PRESETS, help="the game (default: the checkpoint's, or bluke)")
-    parser.add_argument("--num-players", type=int, help="seats (default: the checkpoint's, or 4)")
+    # Settings of training are named with underscores; here they may be, too.
+    parser.add_argument(
+        "--num-players", "--num_players", type=int, metavar="N", help="seats (default: the checkpoint's, or 4)"
+    )
     parser.add_argument(
         "--schedule",
         metavar="TEXT",
         help="hands of the match, such as 13-1-13, 5 or extended (default: the game's own)",
     )
-    parser.add_argument("--min-bid", type=int, help="the lowest bid, 0 or 1 (default: the checkpoint's, or 1)")
+    parser.add_argument(
+        "--min-bid",
+        "--min_bid",
+        type=int,
+        metavar="N",
+        help="the lowest bid, 0 or 1 (default: the checkpoint's, or the preset's)",
+    )
+    parser.add_argument(
+        "--bluke-lead",
+        "--bluke_lead",
+        metavar="WHAT",
+        help=f"what a Bluke lead asks for, {', '.join(dict.fromkeys(BLUKE_LEADS + TEAM_BLUKE_LEADS))} "
+        "(default: the checkpoint's, or the preset's)",
+    )
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"
     )
@@ -165,7 +183,8 @@ def rules_of(seated: Sequence[Agent], options: Any) -> Rules:
         rules = replace(rules, num_players=options.num_players, schedule=None, most_cards=None)
     if options.schedule is not None:
         rules = replace(rules, schedule=options.schedule, most_cards=None)
-    return rules if options.min_bid is None else replace(rules, min_bid=options.min_bid)
+    asked = {name: getattr(options, name) for name in ("min_bid", "bluke_lead")}
+    return replace(rules, **{name: value for name, value in asked.items() if value is not None})
 
 
 def plan_of(rules: Rules, tables: Sequence[tuple[str, ...]], options: Any) -> Plan:

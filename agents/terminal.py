@@ -23,13 +23,15 @@ def print_results(evaluation: Evaluation) -> None:
     """Prints how it was measured and one table for each comparison."""
     plan, rules = evaluation.plan, evaluation.plan.rules
     facts, packages = machine(), versions()
+    variant = f", {rules.variant_text}" if rules.variant_text else ""
     print(
-        f"{rules.num_players} players{' in two sides' if rules.teams else ''}, {plan.deals_text} × "
+        f"{rules.num_players} players{' in two sides' if rules.teams else ''}{variant}, {plan.deals_text} × "
         f"{len(rules.sides)} rotations, {'final ' if split_of(plan.seed) == 'final' else ''}seed {plan.seed}, "
         f"{evaluation.seconds:.1f} s"
     )
     print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
     print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
+    print_notes(evaluation)
     for comparison in evaluation.comparisons:
         print(f"\n{_heading(comparison, rules)}")
         _show(_table(comparison))
@@ -39,6 +41,12 @@ def print_results(evaluation: Evaluation) -> None:
     for facts in evaluation.sections.get("exploitability", []):
         print(f"exploitability of {facts['player']}: {facts['exploitability']:.4f} points of margin a hand, exactly")
     print(*_legend(evaluation), sep="\n")
+
+
+def print_notes(evaluation: Evaluation) -> None:
+    """Prints what a reader of the results has to know."""
+    for note in evaluation.notes:
+        print(f"note: {note}")
 
 
 def print_tournament(facts: dict[str, Any]) -> None:

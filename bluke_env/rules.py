@@ -177,6 +177,12 @@ class Rules:
         return schedule_text(self.schedule)
 
     @property
+    def variant_text(self) -> str:
+        """What differs from Bluke, or Back Alley, with as many players, such as `min_bid 0`; empty if nothing does."""
+        plain = Rules.preset("back_alley" if self.teams else "bluke", num_players=self.num_players)
+        return ", ".join(f"{name} {value}" for name, value in self.unlike(plain).items())
+
+    @property
     def num_cards(self) -> int:
         """Cards in the pack."""
         return self.num_suits * self.num_ranks + 2
@@ -206,6 +212,12 @@ class Rules:
         """A bound on the absolute total of a seat over a match, and over a hand of the most cards."""
         per_trick = max(self.points_per_trick << self.board_levels, self.points_per_overtrick)
         return per_trick * max(self.most_cards, sum(hand.cards for hand in self.schedule))
+
+    def unlike(self, other: Rules) -> dict[str, Any]:
+        """Returns the fields in which these rules differ from others, but for `most_cards`, the schedule as text."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "most_cards"}
+        changed = {name: value for name, value in own.items() if value != getattr(other, name)}
+        return changed | ({"schedule": self.schedule_text} if "schedule" in changed else {})
 
     def hands_of(self, cards: int, no_trump: bool | None = None) -> Rules:
         """Returns the same rules for a match of one hand.

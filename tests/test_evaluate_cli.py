@@ -10,7 +10,7 @@ import pytest
 from tiny_runs import without_notice
 
 import agents
-from agents import evaluate
+from agents import evaluate, tournament
 from agents.terminal import share_text
 from bluke_env import Rules, bots
 from bluke_env.evaluation import Estimate, write_json
@@ -84,6 +84,14 @@ def test_final_deals_are_called_so() -> None:
     )
 
 
+def test_the_rules_that_are_played_are_named() -> None:
+    """Settings may be spelt as those of training are."""
+    options = ("--num_players", 3, "--min_bid", 0, "--bluke-lead", "trump", "--schedule", "3-1")
+    done = run("random", "--against", "rule", "--deals", 3, *options)
+    assert done.stdout.startswith("3 players, schedule 3-1, min_bid 0, bluke_lead trump, 3 deals of"), done.stderr
+    assert "note:" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("mean", "error", "text"),
     [
@@ -91,6 +99,8 @@ def test_final_deals_are_called_so() -> None:
         (0.2, 0.1, "20.0% (0.0% to 62.7%)"),
         (0.9, 0.1, "90.0% (47.3% to 100.0%)"),
         (1.0, 0.0, "100.0% (43.9% to 100.0%)"),
+        (0.25, 0.0, "25.0% (3.7% to 74.4%)"),
+        (0.25, 1e-17, "25.0% (3.7% to 74.4%)"),
     ],
 )
 def test_no_share_is_said_to_be_below_none_or_above_all(mean: float, error: float, text: str) -> None:
@@ -249,6 +259,17 @@ class TestCheckpoints:
             facts = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
             assert Rules.from_dict(facts["rules"]) == Rules(num_players=3, min_bid=0, schedule=[2, 1])  # type: ignore[arg-type]
 
+    def test_other_rules_than_those_of_the_checkpoint_are_said(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        note = "3.pt was made for min_bid 0, bluke_lead none, but here it plays with min_bid 1, bluke_lead trump"
+        changes = ["--min-bid", "1", "--bluke_lead", "trump", "--schedule", "2", "--deals", "5"]
+        evaluate.main(["3.pt", "--against", "rule", *changes, "--json", str(tmp_path / "report.json")])
+        assert f"\nnote: {note}\n" in capsys.readouterr().out
+        assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["notes"] == [note]
+        tournament.main(["3.pt", "rule", *changes])
+        assert f"\nnote: {note}\n" in capsys.readouterr().out
+
     @pytest.mark.parametrize(
         "arguments", [["3.pt", "--against", "rule", "--num-players", "4"], ["4.pt", "--against", "3.pt"]]
     )
@@ -259,6 +280,12 @@ class TestCheckpoints:
             evaluate.main([*arguments, "--deals", "5"])
         assert ended.value.code == 2
         assert "3.pt plays at tables of 3 players, but this table has 4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("opponents", ["rule", bots.make("rule"), None])
+def test_opponents_that_are_no_list_are_refused_in_a_sentence(opponents: Any) -> None:
+    with pytest.raises(ValueError, match=r"^opponents is .*, but it must be a list of agents, one or more$"):
+        evaluate.compare(bots.make("rule"), opponents, Rules(), deals=10, seed=0)
 
 
 class Failing:

@@ -349,6 +349,14 @@ def test_a_player_for_another_number_of_seats_is_refused() -> None:
         measure(bold(), trained, Rules(), deals=10, seed=0)
 
 
+def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
+    for nobody in ("rule", None, Drawing):
+        with pytest.raises(
+            ValueError, match=r"is no agent, an object with a name .*: bots.make\(\"rule\"\) makes one$"
+        ):
+            measure(low(), nobody, Rules(), deals=10, seed=0)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -240,8 +240,8 @@ def test_torchrun_gives_what_one_process_gives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ladder", "options", "message"),
     [
-        ((), {}, "^the ladder is empty, but it must be one or more different players$"),
-        (("rule", "rule"), {}, "^the ladder is rule, rule, but it must be one or more different players$"),
+        ((), {}, "^live_against is empty, but it must be one or more different players$"),
+        (("rule", "rule"), {}, "^live_against is rule, rule, but it must be one or more different players$"),
         (("nobody",), {}, "no bot 'nobody'"),
         (("missing.pt",), {}, "missing.pt"),
         (("rule",), {"deals": 2}, "^deals is 2, but an interval needs at least 3"),

@@ -165,6 +165,12 @@ def test_a_section_is_there_if_its_facts_are(shown: Page) -> None:
         assert Page(render_page(only(name))).sections == [section, "repeat"]
 
 
+def test_notes_are_shown() -> None:
+    notes = ["me.pt was made for min_bid 0, but here it plays with min_bid 1", "<b>"]
+    words = " ".join(Page(render_page(FACTS | {"notes": notes})).words)
+    assert all(f"Note: {note}" in words for note in notes)
+
+
 def test_the_contents_are_the_sections(shown: Page) -> None:
     assert [link["href"] for link in shown.all("a")] == [f"#{section}" for section in shown.sections]
 
@@ -295,7 +301,7 @@ def test_numbers_have_the_decimals_that_their_intervals_deserve() -> None:
     assert estimate_text({"mean": -1.23456, "half_width": 0.00321}) == "−1.235 ± 0.003"
     assert estimate_text({"mean": 0.5, "half_width": 0.0004}, share=True) == "50.00 ± 0.04 %"
     own = {"low": 0.1, "high": 0.9}
-    assert estimate_text({"mean": 0.5, "half_width": 0.2} | own, share=True) == "50.0 ± 20.0 %"
+    assert estimate_text({"mean": 0.5, "half_width": 0.2} | own, share=True) == "50.0 ± 40.0 %"
     assert estimate_text({"mean": 0.2, "half_width": 0.3} | own, share=True) == "20.0 % (10.0 to 90.0 %)"
     assert estimate_text({"mean": 1.0, "half_width": 0.0} | own, share=True) == "100.0 % (10.0 to 90.0 %)"
     assert plain_text([1_000_000, -1.5, None, True, {"low_end": 0.25}]) == "1,000,000, −1.5, –, yes, low end 0.25"

@@ -334,6 +334,22 @@ def test_equal_rules_are_equal_however_they_are_written() -> None:
     assert len({standard, *(Rules(**change) for change in changes)}) == len(changes) + 1
 
 
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        (Rules(), ""),
+        (Rules(num_players=3), ""),
+        (Rules.preset("back_alley"), ""),
+        (Rules.preset("back_alley", schedule="2", points_per_trick=10), "schedule 2, points_per_trick 10"),
+        (Rules(min_bid=0, bluke_lead="trump"), "min_bid 0, bluke_lead trump"),
+        (Rules(schedule=[(1, True), 2]), "schedule 1nt,2"),
+        (Rules.preset("mini"), "schedule 3, num_suits 2, num_ranks 4"),
+    ],
+)
+def test_what_makes_a_variant_is_said(rules: Rules, text: str) -> None:
+    assert rules.variant_text == text
+
+
 def test_hands_of_keeps_all_but_the_schedule() -> None:
     rules = Rules(num_players=3, min_bid=0, bluke_lead="trump", points_per_trick=7, points_per_overtrick=2)
     single = rules.hands_of(5, no_trump=True)

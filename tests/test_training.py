@@ -25,7 +25,7 @@ from agents.rank_order import RankOrder
 from bluke_env import BatchGame, Turn, bots
 from bluke_env.bots.random import RandomBot
 from bluke_env.cards import NUM_CARDS
-from train import Trainer, judge
+from train import Trainer
 
 # What is learned from.
 
@@ -248,7 +248,7 @@ def test_no_deal_comes_twice_nor_in_an_evaluation(
     monkeypatch.setattr(bluke_env.evaluation.duplicate, "BatchGame", Table)
     tables.clear()
     with trainer(tmp_path / "0") as made:
-        judge(made, 8)
+        made.judge(8)
     evaluated = {deal.tobytes() for table in long(tables) for deal in table.deals[0]}
     assert len(evaluated) == 8 * 9
     assert not evaluated & set(dealt)
@@ -364,13 +364,26 @@ def test_learning_again_and_again_from_the_same_decisions_improves_every_loss(
     assert losses[0]["policy_loss"] == pytest.approx(0, abs=0.01)
 
 
+def test_the_evaluation_is_against_bots_and_checkpoints(tmp_path: Path) -> None:
+    with trainer(tmp_path / "first") as made:
+        made.save()
+        path = str(made.path)
+    with trainer(tmp_path / "second", evaluate_against=(path, "rule")) as made:
+        same_network, rule = made.judge(4).comparisons
+    assert [same_network.opponent, rule.opponent] == [path, "rule (version 1)"]
+    assert same_network.average["over_same_seat"].interval == (0, 0)
+    with pytest.raises(ValueError, match=r"^evaluate_against is empty, but it must be one or more different players$"):
+        Trainer(TrainConfig(**(TINY | {"run_dir": str(tmp_path / "third"), "evaluate_against": ()})))
+    assert not (tmp_path / "third").exists()
+
+
 @pytest.mark.slow
 def test_a_minute_of_training_makes_a_better_player(tmp_path: Path) -> None:
     settings = {"iterations": 30, "sizes_per_iteration": 4, "hands_per_size": 512, "hidden_sizes": (128, 128)}
     with trainer(tmp_path, minibatch_size=2048, evaluate_against=("random", "rule"), **settings) as made:
-        before = judge(made, 300)
+        before = made.judge(300)
         run(made, 30)
-        after = judge(made, 300)
+        after = made.judge(300)
     for early, late in zip(before.comparisons, after.comparisons, strict=True):
         one, other = (comparison.average["over_same_seat"] for comparison in (early, late))
         assert other.mean - other.half_width > one.mean + one.half_width, late.opponent

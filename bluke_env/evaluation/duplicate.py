@@ -170,13 +170,10 @@ def _play(
 def check_fits(rules: Rules, name: str, agent: Agent) -> None:
     """Checks that an agent that was made for certain rules can play by others.
 
-    Its attribute `tables` tells those rules, one for each number of players, or for a single one `rules`.
-
     Raises:
         ValueError: It cannot.
     """
-    tables: Sequence[Rules | None] = getattr(agent, "tables", None) or [getattr(agent, "rules", None)]
-    made_for = {table.num_players: table for table in tables if table is not None}
+    made_for = _made_for(agent)
     if not made_for:
         return
     if rules.num_players not in made_for:
@@ -191,6 +188,28 @@ def check_fits(rules: Rules, name: str, agent: Agent) -> None:
             raise ValueError(
                 f"{name} plays with {limit} up to {getattr(own, limit)}, but this table has {getattr(rules, limit)}"
             )
+
+
+def foreign_rules(rules: Rules, name: str, agent: Agent) -> str | None:
+    """Returns a sentence about what an agent that can play by these rules was made for instead, None if for them.
+
+    The schedule does not count: single hands are the same in all of them.
+    """
+    own = _made_for(agent).get(rules.num_players, rules)
+    changed = [field for field in rules.unlike(own) if field != "schedule"]
+    if not changed:
+        return None
+    made, here = (", ".join(f"{field} {getattr(table, field)}" for field in changed) for table in (own, rules))
+    return f"{name} was made for {made}, but here it plays with {here}"
+
+
+def _made_for(agent: Agent) -> dict[int, Rules]:
+    """Returns the rules that an agent was made for by number of players; none where it plays by any.
+
+    Its attribute `tables` tells them, one for each number of players, or for a single one `rules`.
+    """
+    tables: Sequence[Rules | None] = getattr(agent, "tables", None) or [getattr(agent, "rules", None)]
+    return {table.num_players: table for table in tables if table is not None}
 
 
 class _Run:

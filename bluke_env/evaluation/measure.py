@@ -181,9 +181,18 @@ def measure(
 
 
 def named(agents: Sequence[Agent]) -> dict[str, Agent]:
-    """Returns agents by their names; another object of the same name gets a number."""
+    """Returns agents by their names; another object of the same name gets a number.
+
+    Raises:
+        ValueError: One is no agent.
+    """
     found: dict[str, Agent] = {}
     for agent in agents:
+        if isinstance(agent, type) or not all(hasattr(agent, part) for part in ("name", "reset", "act")):
+            raise ValueError(
+                f"{agent!r} is no agent, an object with a name and the methods reset and act: "
+                'bots.make("rule") makes one'
+            )
         if any(agent is other for other in found.values()):
             continue
         name, number = agent.name, 2

@@ -24,12 +24,11 @@ def number_text(value: float, half_width: float = 0.0, *, share: bool = False, s
 
 
 def ends(estimate: Facts, *, share: bool = False) -> tuple[float, float]:
-    """Returns the ends of an estimate's interval; a share may bring its own where mean ± half width fails it."""
-    mean, half_width = estimate["mean"], estimate["half_width"]
-    low, high = mean - half_width, mean + half_width
-    if share and "low" in estimate and (half_width == 0 or low < 0 or high > 1):
+    """Returns the ends of an estimate's interval; a share brings its own where mean ± half width fails it."""
+    if share and "low" in estimate:
         return estimate["low"], estimate["high"]
-    return low, high
+    mean, half_width = estimate["mean"], estimate["half_width"]
+    return mean - half_width, mean + half_width
 
 
 def estimate_parts(estimate: Facts, *, share: bool = False, signed: bool = False) -> tuple[str, str]:

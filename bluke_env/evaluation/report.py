@@ -30,6 +30,7 @@ class Evaluation:
         players: All who played.
         comparisons: One for each player of interest at a table.
         seconds: Wall-clock time of the play.
+        notes: Sentences that a reader of the results has to know.
         sections: Further facts by the name of their section: what the report shows of them is its own business.
     """
 
@@ -37,6 +38,7 @@ class Evaluation:
     players: tuple[Participant, ...]
     comparisons: tuple[Comparison, ...]
     seconds: float
+    notes: tuple[str, ...] = ()
     sections: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self, command: Sequence[str] = (), title: str = "Evaluation") -> dict[str, Any]:
@@ -59,6 +61,7 @@ class Evaluation:
             "rotations": len(plan.rules.sides),
             "interval": f"mean ± half width, 95 %, by Student's t, the {plan.cluster} being the unit",
             "statistics": MATCH_STATISTICS if plan.hands is None else STATISTICS,
+            "notes": list(self.notes),
             "players": [player._asdict() for player in self.players],
             "comparisons": [_comparison_facts(comparison) for comparison in self.comparisons],
             **self.sections,
