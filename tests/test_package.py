@@ -261,3 +261,17 @@ def test_an_outdated_observation_page_is_noticed(tmp_path: Path) -> None:
     assert told == "observation.md is out of date: run `python docs/make_tables.py`\n"
     subprocess.run(command, cwd=ROOT, check=True)
     assert page.read_bytes() == (ROOT / "docs" / "observation.md").read_bytes()
+
+
+def test_the_reference_is_written(tmp_path: Path) -> None:
+    """By the command of the README, into a folder instead of a browser."""
+    command = re.search(r"^pdoc (.+)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    assert command
+    written = [sys.executable, "-m", "pdoc", *command[1].split(), "-o", str(tmp_path)]
+    done = subprocess.run(written, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    shown = {"bluke_env": "Seats at the table, 2 to 15", "agents/config": "Settings of one training run"}
+    for page, sentence in shown.items():
+        assert sentence in (tmp_path / f"{page}.html").read_text(encoding="utf-8")
+    for module in ("bluke_v0", "bots", "evaluation"):
+        assert (tmp_path / "bluke_env" / f"{module}.html").exists()
