@@ -9,9 +9,11 @@ torchrun --nproc-per-node 2 train.py --config configs/quick.yaml
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ from agents.live import LiveEvaluation, LivePoint, members_of
 from agents.ranks import Ranks
 from agents.refusals import sentence_of
 from agents.terminal import share_text
-from bluke_env.evaluation import Evaluation, write_json
+from bluke_env.evaluation import AgentError, Evaluation, write_json
 
 DEALS_BEFORE = 20
 """Deals of each hand size in the evaluation before training; what it has to show is far outside its intervals."""
@@ -62,7 +64,8 @@ class Trainer:
         self.learner = Learner(config, resumed, ranks=self.ranks)
         self.folder = Path(config.run_dir)
         # Wrong players are refused before anything is changed.
-        self._opponents = members_of("evaluate_against", config.evaluate_against, config.rules)
+        against = config.evaluate_against
+        self._opponents = members_of("evaluate_against", against, config.rules) if against else {}
         if config.live_minutes:
             members_of("live_against", config.live_against, config.rules)
         self._lock = claim(self.folder, new=resumed is None) if self.ranks.is_first else None
@@ -122,8 +125,17 @@ class Trainer:
         self.save()  # a best network is never ahead of the run that it is the best of
         return point
 
-    def judge(self, deals: int) -> Evaluation:
-        """Plays the network as it is now against the players of the configuration, on deals that no training sees."""
+    def judge(self, deals: int) -> Evaluation | None:
+        """Plays the network as it is now against the players of the configuration, on deals that no training sees.
+
+        Returns:
+            What came of it; None if there are none to play against.
+
+        Raises:
+            AgentError: One of them failed.
+        """
+        if not self._opponents:
+            return None
         config, opponents = self.config, list(self._opponents.values())
         matches = config.reward == "wins"
         return evaluate.compare(self.learner.agent, opponents, config.rules, deals, config.seed, matches=matches)
@@ -215,6 +227,7 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
         help="checkpoint to go on from, in its own folder",
     )
     parser.add_class_arguments(TrainConfig, as_group=True)
+    arguments = files_first(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(arguments)
     resumed = None
     if options.resume is not None:
@@ -236,9 +249,22 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
     return config, resumed
 
 
+def files_first(arguments: list[str]) -> list[str]:
+    """Returns a command line with its YAML files before all else, so that what it says itself counts."""
+    files: list[str] = []
+    others: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--config":
+            files += [word, *itertools.islice(words, 1)]
+        else:
+            (files if word.startswith("--config=") else others).append(word)
+    return files + others
+
+
 FIXED = (
-    "preset", "num_players", "min_bid", "bluke_lead", "algorithm", "reward", "hidden_sizes", "bids", "critic",
-    "critic_sizes", "sharpness", "suit_order", "rank_order", "plays_on", "seed", "shards",
+    "preset", "num_players", "schedule", "min_bid", "bluke_lead", "algorithm", "reward", "hidden_sizes", "bids",
+    "critic", "critic_sizes", "sharpness", "suit_order", "rank_order", "plays_on", "initial", "seed", "shards",
 )  # fmt: skip
 """Settings that a run keeps for good."""
 
@@ -274,7 +300,20 @@ def main() -> None:
         if ranks.is_first:
             print(f"train.py: {sentence_of(error)}", file=sys.stderr)
         sys.exit(2)
-    interruption, learner = Interruption(trainer.path, ranks), trainer.learner
+    try:
+        run(trainer, resumed, console)
+    except AgentError as error:  # after the last checkpoint nothing is lost but what follows it
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        print(f"train.py: {error}", file=sys.stderr)
+        sys.exit(1)
+    trainer.close()
+
+
+def run(trainer: Trainer, resumed: dict[str, Any] | None, console: Console) -> None:
+    """Makes what is left of a run, with the evaluations before and after it."""
+    config, learner, ranks = trainer.config, trainer.learner, trainer.ranks
+    interruption = Interruption(trainer.path, ranks)
     console.print(
         f"{learner.weights.vector.numel():,} weights, {learner.progress.precision} on {learner.device}, {ranks.count} "
         f"process(es); {trainer.folder}: checkpoint.pt, log.csv, TensorBoard",
@@ -285,15 +324,13 @@ def main() -> None:
     if resumed is not None and config.iterations != resumed["config"]["iterations"]:
         before = f"{resumed['config']['iterations']} iterations now last {config.iterations}"
         console.print(f"schedules of {before}: the learning rate and others go back to where that puts them")
-    if resumed is None and ranks.is_first:
-        print_averages(trainer.judge(DEALS_BEFORE), console)
+    if resumed is None and ranks.is_first and (evaluation := trainer.judge(DEALS_BEFORE)):
+        print_averages(evaluation, console)
     train(trainer, interruption, console)
     interruption.stop_at_once()
-    if ranks.is_first:
-        evaluation = trainer.judge(config.evaluate_deals)
+    if ranks.is_first and (evaluation := trainer.judge(config.evaluate_deals)):
         write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
         evaluate.print_results(evaluation)
-    trainer.close()
 
 
 if __name__ == "__main__":

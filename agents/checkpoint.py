@@ -120,6 +120,8 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     data["config"].setdefault("sharpness", data["heads"].get("sharpness", 1.0))
     data["config"].setdefault("rank_order", "fixed")
     data["config"].setdefault("plays_on", "rule")
+    data["config"].setdefault("schedule", None)
+    data["config"].setdefault("initial", None)
     if data["observation_version"] != OBSERVATION_VERSION:
         raise ValueError(
             f"{path} was trained on observations of version {data['observation_version']}, but this package has "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -21,13 +21,16 @@ class TrainConfig:
     Args:
         run_dir: Folder of the run: checkpoints, CSV and TensorBoard logs.
         seed: Seed of everything random; with the same seed a run on one machine repeats itself.
-        preset: The game, "bluke" or "back_alley".
-        num_players: Seats at the table; several numbers, as in [2, 3, 4], train one network for all these tables.
+        preset: The game, "bluke" or "back_alley", or one with a small pack, "mini" or "micro".
+        num_players: Seats at the table; several numbers, as in [2, 3, 4], train one network for all these tables. By
+            default as many as the preset has.
+        schedule: The hands of a match, such as "5-1-5" or "extended"; the preset's own by default. Those of a size are
+            learned as the schedule first has them, with or without a card turned up.
         min_bid: The lowest bid, 1 or 0, of Bluke; Back Alley has its own rules.
         bluke_lead: What a Bluke lead asks for, "none" or "trump", of Bluke; Back Alley has its own rules.
         iterations: Training iterations; each plays hands and learns from them once.
-        sizes_per_iteration: How many hand sizes, each at one table, are played in an iteration; of no use to whole
-            matches.
+        sizes_per_iteration: How many hand sizes, each at one table, are played in an iteration, all of them if there
+            are fewer; of no use to whole matches.
         hands_per_size: Hands played of each of them.
         size_weights: How hand sizes are drawn, "large" for large ones up to three times as often, or "uniform".
         suit_order: "canonical" for suits relabelled by trump and length, or "fixed".
@@ -80,14 +83,15 @@ class TrainConfig:
         live_minutes: Minutes of training between live evaluations; 0 for none.
         live_against: Bots and checkpoints that the live evaluations are against.
         live_deals: Deals of each hand size in a live evaluation.
-        evaluate_against: Bots and checkpoints to play against before and after training.
+        evaluate_against: Bots and checkpoints to play against before and after training; none for no evaluation.
         evaluate_deals: Deals of each hand size in the evaluation at the end.
     """
 
     run_dir: str = "runs/default"
     seed: int = 0
-    preset: Literal["bluke", "back_alley"] = "bluke"
-    num_players: int | tuple[int, ...] = 4
+    preset: Literal["bluke", "back_alley", "mini", "micro"] = "bluke"
+    num_players: int | tuple[int, ...] | None = None
+    schedule: str | None = None
     min_bid: int = 1
     bluke_lead: Literal["none", "trump"] = "none"
     iterations: int = 105
@@ -155,11 +159,9 @@ class TrainConfig:
         _check(
             "run_dir", self.run_dir, Path(self.run_dir).name not in ("", ".."), "the path of a folder for the run alone"
         )
-        most, sizes = len(self.learnable), self.sizes_per_iteration
-        if self.reward != "wins":
-            _check(
-                "sizes_per_iteration", sizes, 1 <= sizes <= most, f"from 1 to {most}, the sizes there is a choice in"
-            )
+        _check(
+            "schedule", self.schedule, len(self.learnable) > 0, "one with hands in which there is anything to decide"
+        )
         for name in ("hidden_sizes", "critic_sizes"):
             widths = getattr(self, name)
             _check(name, widths, all(width > 0 for width in widths), "positive widths")
@@ -169,8 +171,8 @@ class TrainConfig:
         ):  # fmt: skip
             _check(name, getattr(self, name), 0 < getattr(self, name) < math.inf, "more than 0 and finite")
         for name in (
-            "iterations", "hands_per_size", "epochs", "minibatch_size", "shards", "checkpoint_every", "past_every",
-            "past_kept",
+            "iterations", "sizes_per_iteration", "hands_per_size", "epochs", "minibatch_size", "shards",
+            "checkpoint_every", "past_every", "past_kept",
         ):  # fmt: skip
             _check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
         for name in ("entropy", "final_entropy", "kl", "critic_weight", "clip", "live_minutes", "imitation_iterations"):
@@ -228,16 +230,16 @@ class TrainConfig:
     @property
     def seats(self) -> tuple[int, ...]:
         """The numbers of seats of the tables, ascending."""
-        numbers = self.num_players if isinstance(self.num_players, tuple) else (self.num_players,)
-        return tuple(sorted(numbers))
+        numbers = Rules.preset(self.preset).num_players if self.num_players is None else self.num_players
+        return tuple(sorted(numbers)) if isinstance(numbers, tuple) else (numbers,)
 
     @property
     def tables(self) -> tuple[Rules, ...]:
         """The rules of every table that is learned, by number of players."""
-        tables = [Rules.preset(self.preset, num_players=seats) for seats in self.seats]
-        if self.preset == "bluke":
-            tables = [replace(rules, min_bid=self.min_bid, bluke_lead=self.bluke_lead) for rules in tables]
-        return tuple(tables)
+        changes: dict[str, Any] = {} if self.schedule is None else {"schedule": self.schedule}
+        if self.preset != "back_alley":
+            changes |= {"min_bid": self.min_bid, "bluke_lead": self.bluke_lead}
+        return tuple(Rules.preset(self.preset, num_players=seats, **changes) for seats in self.seats)
 
     @property
     def rules(self) -> Rules:

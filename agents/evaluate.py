@@ -30,6 +30,7 @@ from bluke_env.evaluation.small_game import SmallGame
 from bluke_env.evaluation.statistics import MIN_DEALS
 from bluke_env.evaluation.tabular import TabularPolicy
 from bluke_env.evaluation.tasks import SEED, TASKS
+from bluke_env.rules import checked_rules
 
 
 def compare(
@@ -59,7 +60,8 @@ def compare(
         ValueError: An argument is invalid, or a player plays other games.
         AgentError: A player failed at the table.
     """
-    if isinstance(opponents, str) or not isinstance(opponents, Sequence):
+    checked_rules(rules)
+    if isinstance(opponents, str) or not isinstance(opponents, Sequence) or not opponents:
         raise ValueError(f"opponents is {opponents!r}, but it must be a list of agents, one or more")
     agents = named([player, *opponents])
     names = {id(agent): name for name, agent in agents.items()}

@@ -15,7 +15,7 @@ from agents import checkpoint, dmc, path_of, ppo, seeds
 from agents.advantages import standardise
 from agents.config import TrainConfig
 from agents.decisions import Decisions
-from agents.network import Heads, Network
+from agents.network import Heads, Network, layout_for
 from agents.player import NetworkAgent
 from agents.precision import chosen_device, chosen_precision
 from agents.ranks import Ranks
@@ -24,12 +24,13 @@ from agents.schedules import Schedules
 from agents.update import Algorithm, Learning, update
 from agents.weights import FlatWeights
 from agents.winning import outlook
-from bluke_env import Agent, bots
+from bluke_env import Agent, Rules, bots
 from bluke_env.batch import derive_seed
 
 ALGORITHMS: dict[str, Algorithm] = {"ppo": ppo, "dmc": dmc}
 
-_SHAPE = ("preset", "num_players", "hidden_sizes", "bids", "critic", "critic_sizes")
+_TABLES = ("preset", "num_players", "schedule")
+_HEADS = ("hidden_sizes", "bids", "critic", "critic_sizes")
 """The settings that the shapes of weights follow from."""
 
 
@@ -95,11 +96,19 @@ class Learner:
         try:
             self.network.begin_with(data["network"], Heads.from_dict(data["heads"]))
         except RuntimeError:
-            asked, shape = self.config.to_dict(), {name: data["config"][name] for name in _SHAPE}
-            wrong = ", ".join(f"{name} {value!r}" for name, value in shape.items() if value != asked[name])
+            wrong = self._unlike(data) or "weights of other shapes"
             raise ValueError(
                 f"{initial} cannot be the initial network: it learned with {wrong}, so ask for the same"
             ) from None
+
+    def _unlike(self, data: dict[str, Any]) -> str:
+        """Returns the settings of a checkpoint by which its weights have other shapes than those of the network."""
+        own, layout = self.network.heads.to_dict(), self.network.layout
+        wrong = [name for name in _HEADS if data["heads"][name] != own[name]]
+        learned = layout_for(tuple(Rules.from_dict(rules) for rules in data["tables"]))
+        if (learned.size, learned.num_actions) != (layout.size, layout.num_actions):
+            wrong = [*_TABLES, *wrong]
+        return ", ".join(f"{name} {data['config'][name]!r}" for name in wrong if data["config"][name] is not None)
 
     def _resume(self, data: dict[str, Any]) -> None:
         checkpoint.restore(self.network, data)
@@ -211,7 +220,8 @@ class Learner:
         for place in np.unique(places):  # every table alike
             weights[places == place] /= weights[places == place].sum()
         rng = np.random.Generator(np.random.PCG64(derive_seed(config.seed, seeds.SIZES, iteration)))
-        drawn = rng.choice(len(learnable), config.sizes_per_iteration, replace=False, p=weights / weights.sum())
+        count = min(config.sizes_per_iteration, len(learnable))
+        drawn = rng.choice(len(learnable), count, replace=False, p=weights / weights.sum())
         return [learnable[index] for index in sorted(drawn)]
 
     def _means(self, hands: Sequence[HandStatistics]) -> dict[str, float]:

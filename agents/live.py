@@ -67,7 +67,10 @@ def members_of(setting: str, ladder: Sequence[str], rules: Rules) -> dict[str, A
     if not 0 < len(members) == len(ladder):
         raise ValueError(f"{setting} is {', '.join(ladder) or 'empty'}, but it must be one or more different players")
     for name, member in members.items():
-        check_fits(rules, name, member)
+        try:
+            check_fits(rules, name, member)
+        except ValueError as error:
+            raise ValueError(f"{setting} has a player for other tables: {error}") from None
     return members
 
 

@@ -18,7 +18,7 @@ from bluke_env.evaluation.duplicate import GAMES_AT_ONCE
 from bluke_env.evaluation.plan import scheduled_times
 from bluke_env.evaluation.seeds import FINAL_SEEDS
 from bluke_env.evaluation.statistics import MIN_DEALS
-from bluke_env.rules import BLUKE_LEADS, PRESETS, TEAM_BLUKE_LEADS
+from bluke_env.rules import BLUKE_LEADS, PRESETS
 
 PLAYER_HELP = (
     f"a bot ({', '.join(bots.BOTS)}, with options such as pimc:worlds=100), a network that comes with the project "
@@ -48,7 +48,9 @@ class Parser(argparse.ArgumentParser):
 
 def add_game_options(parser: Parser) -> None:
     """Adds the options that say what is played."""
-    parser.add_argument("--preset", choices=PRESETS, help="the game (default: the checkpoint's, or bluke)")
+    parser.add_argument(
+        "--preset", choices=PRESETS, help="the game (default: that of the first checkpoint named, or bluke)"
+    )
     # Settings of training are named with underscores; here they may be, too.
     parser.add_argument(
         "--num-players", "--num_players", type=int, metavar="N", help="seats (default: the checkpoint's, or 4)"
@@ -69,8 +71,8 @@ def add_game_options(parser: Parser) -> None:
         "--bluke-lead",
         "--bluke_lead",
         metavar="WHAT",
-        help=f"what a Bluke lead asks for, {', '.join(dict.fromkeys(BLUKE_LEADS + TEAM_BLUKE_LEADS))} "
-        "(default: the checkpoint's, or the preset's)",
+        help=f"what a Bluke lead asks for, {' or '.join(BLUKE_LEADS)}, "
+        "and in Back Alley high_low (default: the checkpoint's, or the preset's)",
     )
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="CARDS", help="hand sizes (default: all of the schedule)"

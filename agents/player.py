@@ -154,6 +154,7 @@ class NetworkAgent:
 
 
 def padded(array: np.ndarray) -> torch.Tensor:
+    """Returns the rows of an array and as many of zeros as make them `ROWS`."""
     padded = np.zeros((ROWS, array.shape[1]), array.dtype)
     padded[: len(array)] = array
     return torch.from_numpy(padded)

@@ -15,7 +15,7 @@ _KINDS = {
     float: "a number",
     str: "text",
     str | None: "text",
-    int | tuple[int, ...]: "a whole number or a list of them, such as [2,3]",
+    int | tuple[int, ...] | None: "a whole number or a list of them, such as [2,3]",
     tuple[int, ...]: "a list of whole numbers, such as [64,64]",
     tuple[str, ...]: "a list of players, such as [random,rule]",
 }

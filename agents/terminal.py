@@ -22,16 +22,7 @@ _FEW_DEALS = 30
 def print_results(evaluation: Evaluation) -> None:
     """Prints how it was measured and one table for each comparison."""
     plan, rules = evaluation.plan, evaluation.plan.rules
-    facts, packages = machine(), versions()
-    variant = f", {rules.variant_text}" if rules.variant_text else ""
-    print(
-        f"{rules.num_players} players{' in two sides' if rules.teams else ''}{variant}, {plan.deals_text} × "
-        f"{len(rules.sides)} rotations, {'final ' if split_of(plan.seed) == 'final' else ''}seed {plan.seed}, "
-        f"{evaluation.seconds:.1f} s"
-    )
-    print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
-    print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
-    print_notes(evaluation)
+    print_setting(evaluation)
     for comparison in evaluation.comparisons:
         print(f"\n{_heading(comparison, rules)}")
         _show(_table(comparison))
@@ -41,6 +32,20 @@ def print_results(evaluation: Evaluation) -> None:
     for facts in evaluation.sections.get("exploitability", []):
         print(f"exploitability of {facts['player']}: {facts['exploitability']:.4f} points of margin a hand, exactly")
     print(*_legend(evaluation), sep="\n")
+
+
+def print_setting(evaluation: Evaluation) -> None:
+    """Prints what was played on which machine, and what a reader of the results has to know."""
+    plan, rules, facts, packages = evaluation.plan, evaluation.plan.rules, machine(), versions()
+    variant = f", {rules.variant_text}" if rules.variant_text else ""
+    print(
+        f"{rules.num_players} players{' in two sides' if rules.teams else ''}{variant}, {plan.deals_text} × "
+        f"{len(rules.sides)} rotations, {'final ' if split_of(plan.seed) == 'final' else ''}seed {plan.seed}, "
+        f"{evaluation.seconds:.1f} s"
+    )
+    print(f"{facts['cpu']}, logical cores: {facts['logical_cores']}")
+    print(", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items()))
+    print_notes(evaluation)
 
 
 def print_notes(evaluation: Evaluation) -> None:
@@ -88,9 +93,9 @@ def _show(table: Table) -> None:
 
 def _heading(comparison: Comparison, rules: Rules) -> str:
     seats, places = len(rules.sides[0]), len(rules.sides)
-    own = seats * (places - len(comparison.opponents)) or seats
-    times = "" if own == 1 else f"{own} × "
     others = list(dict.fromkeys(comparison.opponents))
+    own = seats if others == [comparison.player] else seats * (places - len(comparison.opponents))
+    times = "" if own == 1 else f"{own} × "
     alone = len(comparison.opponents) == places - 1 or others == [comparison.player]
     if len(others) == 1 and others[0] == comparison.baseline and alone:
         return f"{times}{comparison.player} against {rules.num_players - own} × {comparison.baseline}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agents.options import PLAYER_HELP, Parser, Seats, add_game_options, add_run_options, plan_of, rules_of
 from agents.session import check_files, is_first_rank, play, reporting, require, write
-from agents.terminal import print_notes, print_tournament
+from agents.terminal import print_setting, print_tournament
 from bluke_env.evaluation.evaluate import evaluation_of
 from bluke_env.evaluation.tournament import tournament_facts, tournament_tables
 
@@ -55,9 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         parser.error(str(error))
     finally:
-        variant = f", {rules.variant_text}" if rules.variant_text else ""
-        print(f"{len(options.players)} players, {len(plan.tables)} tables{variant}, {plan.deals_text}, {seconds:.1f} s")
-        print_notes(evaluation)
+        print(f"{len(options.players)} contestants at {len(plan.tables)} tables:", end=" ")
+        print_setting(evaluation)
         print()
         print_tournament(facts)
 

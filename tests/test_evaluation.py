@@ -9,6 +9,7 @@ import pytest
 from bluke_env import Game, Rules, Turn, bots
 from bluke_env.agent import Agent
 from bluke_env.evaluation import AgentError, Comparison, DuplicateResult, Estimate, measure, play_duplicate, rotations
+from bluke_env.evaluation.duplicate import foreign_rules
 from bluke_env.evaluation.seeds import deal_seed
 from bluke_env.evaluation.statistics import student_95
 from bluke_env.schedule import ScheduledHand
@@ -349,8 +350,27 @@ def test_a_player_for_another_number_of_seats_is_refused() -> None:
         measure(bold(), trained, Rules(), deals=10, seed=0)
 
 
+def test_what_a_player_was_made_for_is_told_by_the_table_of_as_many_seats() -> None:
+    trained = low()
+    trained.tables = (Rules(num_players=2, min_bid=0), Rules(num_players=3))  # type: ignore[attr-defined]
+    assert foreign_rules(Rules(num_players=3, schedule="2"), "low", trained) is None
+    assert foreign_rules(Rules(num_players=2, min_bid=0), "low", trained) is None
+    told = "low was made for min_bid 0, but here it plays with min_bid 1"
+    assert foreign_rules(Rules(num_players=2), "low", trained) == told
+    assert foreign_rules(Rules(num_players=2), "low", low()) is None
+
+
+class Nameless:
+    def reset(self, num_games: int, seed: int) -> None:
+        pass
+
+
+class Idle(Nameless):
+    name = "idle"
+
+
 def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
-    for nobody in ("rule", None, Drawing):
+    for nobody in ("rule", None, Drawing, Nameless(), Idle()):
         with pytest.raises(
             ValueError, match=r"is no agent, an object with a name .*: bots.make\(\"rule\"\) makes one$"
         ):

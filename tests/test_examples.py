@@ -3,12 +3,15 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from aec_play import ROOT, run
 from tiny_runs import without_notice
 
+from bluke_env import Game, Rules, bots
+from bluke_env.actions import action_text
 from bluke_env.cards import NUM_CARDS, card_text
 
 
@@ -38,12 +41,34 @@ def test_a_match_can_be_played_by_hand() -> None:
     done = subprocess.run(command, cwd=ROOT, input=typed.format(*[cards] * 3), capture_output=True, text=True)
     assert (done.returncode, without_notice(done.stderr)) == (0, "")
     assert "NONSENSE is not among them" in done.stdout
-    lines = done.stdout.splitlines()
-    assert [line for line in lines if line.startswith("hand ")] == ["hand 1 of 2, 2 cards", "hand 2 of 2, 1 card"]
-    scores = [int(points) for points in re.findall(r"took \d: [+-]\d+, (-?\d+) points", done.stdout)[-3:]]
+    lines = [re.sub(r"^.*: you: ", "you: ", line).strip() for line in done.stdout.splitlines()]
+    told = [line for line in lines if line and not re.match("your hand|.*not among them", line)]
+    yours = [line.removeprefix("you: ") for line in told if line.startswith("you: ")]
+    assert told == list(narration(Game(Rules(num_players=3, schedule="2,1"), 3), iter(yours)))
+
+
+def narration(game: Game, yours: Iterator[str]) -> Iterator[str]:
+    """What is to be told of a match, given the texts of what you do in it."""
     names = ["you", "random in seat 1", "rule in seat 2"]
-    best = ", ".join(name for name, score in zip(names, scores, strict=True) if score == max(scores))
-    assert lines[-1] == f"the match is over, the most points: {best}"
+    players = [bots.make("random"), bots.make("rule")]
+    for seat, player in enumerate(players, 1):
+        player.reset(1, seat)
+    while (seat := game.current_player) is not None:
+        if game.bids == (None, None, None):
+            yield f"hand {len(game.history) + 1} of 2, {'2 cards' if game.hand_size == 2 else '1 card'}"
+        texts = {action: action_text(action) for action in game.legal_actions()}
+        done = next(yours) if seat == 0 else texts[int(players[seat - 1].act(game.turn())[0])]
+        yield f"{names[seat]}: {done}"
+        hands = len(game.history)
+        game.apply_action(next(action for action, text in texts.items() if text == done))
+        if len(game.history) > hands:
+            hand = game.history[-1]
+            for seat, name in enumerate(names):
+                won = f"bid {hand.bids[seat]}, took {hand.tricks[seat]}: {hand.points[seat]:+}"
+                yield f"{name} {won}, {game.scores[seat]} points"
+        elif game.order and len(game.order) % 3 == 0:
+            yield f"the trick goes to {names[game.current_player]}"
+    yield f"the match is over, the most points: {', '.join(names[seat] for seat in game.winners)}"
 
 
 @pytest.mark.parametrize(

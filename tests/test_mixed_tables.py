@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_runs import Learned, learner, run, trainer
+from tiny_runs import TINY, Learned, learner, run, trainer
 
 import agents.learner
+import train
 from agents import checkpoint
 from agents.card_features import WIDTH
 from agents.config import TrainConfig
 from agents.player import NetworkAgent
+from agents.rollout import Rollout
 from bluke_env import BatchGame, ObservationLayout, Rules, Turn, bots
 from bluke_env.evaluation import measure
+from bluke_env.evaluation.exploitability import exploitability_facts
+from bluke_env.evaluation.small_game import SmallGame
+from bluke_env.evaluation.tabular import TabularPolicy
+from train import Trainer
 
 SEATS = (2, 3, 4)
 BACK_ALLEY: dict[str, Any] = {"preset": "back_alley", "bids": "policy", "critic": "points"}
@@ -164,3 +170,52 @@ def test_every_bid_of_back_alley_can_be_made() -> None:
     even = np.broadcast_to(1 / legal.sum(1, keepdims=True), probs.shape)
     np.testing.assert_allclose(probs[legal], even[legal], rtol=0.2)
     assert (probs[~legal] == 0).all()
+
+
+# Schedules and packs.
+
+
+def test_a_run_learns_the_hands_of_its_schedule_and_its_network_plays_no_larger_ones(tmp_path: Path) -> None:
+    with trainer(tmp_path / "run", schedule="5-3", num_players=(2, 3), sizes_per_iteration=6) as made:
+        run(made, 1)
+        hands = {(rollout._batch.rules.num_players, rollout._batch.rules.most_cards) for rollout in rollouts(made)}
+        sizes = [(made.config.tables[place].num_players, size) for place, size in made.learner._sizes(0)]
+    assert hands == {(2, 5), (3, 5)}
+    assert sizes == [(seats, size) for seats in (2, 3) for size in (3, 4, 5)]
+    agent = agents.load(made.path)
+    assert agent.rules == Rules(num_players=3, schedule="5-3")
+    with pytest.raises(ValueError, match=r"was trained for hands of up to 5 cards, but the table plays 13$"):
+        agent.act(random_turn(Rules(num_players=3)))
+    with pytest.raises(ValueError, match=r"^schedule is None, but the checkpoint to resume has '5-3': leave it so$"):
+        train._check_resumable(TrainConfig(**(TINY | {"num_players": (2, 3)})), checkpoint.read(made.path))
+
+
+def rollouts(made: Trainer) -> list[Rollout]:
+    return list(made.learner._rollouts.values())
+
+
+@pytest.mark.parametrize(
+    ("preset", "seats", "rules"),
+    [
+        ("bluke", None, Rules()),
+        ("mini", None, Rules.preset("mini")),
+        ("micro", 3, Rules.preset("micro", num_players=3)),
+    ],
+)
+def test_a_preset_brings_its_pack_and_its_number_of_seats(preset: Any, seats: int | None, rules: Rules) -> None:
+    config = TrainConfig(preset=preset, num_players=seats, sizes_per_iteration=1)
+    assert config.tables == (rules,)
+
+
+def test_a_network_of_a_small_pack_can_be_measured_exactly(tmp_path: Path) -> None:
+    small: dict[str, Any] = {"preset": "micro", "sizes_per_iteration": 1, "hands_per_size": 512, "hidden_sizes": (32,)}
+    with trainer(tmp_path, **small, iterations=20, learning_rate=1e-2, guide=1.0) as made:
+        before = exploitability_of(made)
+        run(made, 20)
+        assert exploitability_of(made) < before - 0.5
+
+
+def exploitability_of(made: Trainer) -> float:
+    game = SmallGame(made.config.rules)
+    facts = exploitability_facts({"network": TabularPolicy.of_agent(game, made.learner.agent)})
+    return facts[0]["exploitability"]

@@ -9,6 +9,7 @@ from report_page import FACTS, SECTIONS, Page, as_matches, only
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from bluke_env import Rules
 from bluke_env.evaluation.page import render_page
 from bluke_env.evaluation.page_text import (
     answer,
@@ -163,6 +164,12 @@ def test_a_section_is_there_if_its_facts_are(shown: Page) -> None:
     assert shown.sections == [*ids.values(), "repeat"]
     for name, section in ids.items():
         assert Page(render_page(only(name))).sections == [section, "repeat"]
+
+
+def test_rules_that_are_not_the_default_are_in_the_header() -> None:
+    rules = Rules(num_players=3, min_bid=0, schedule="2")
+    words = " ".join(Page(render_page(FACTS | {"rules": rules.to_dict()})).words)
+    assert "3 players, schedule 2, min_bid 0 ·" in words
 
 
 def test_notes_are_shown() -> None:

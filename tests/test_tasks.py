@@ -64,6 +64,7 @@ def test_a_task_is_played_as_it_says(tmp_path: Path) -> None:
         (["--final"], "--final"),
         (["--sizes", "3"], "--sizes"),
         (["--num-players", "4"], "--num-players"),
+        (["--bluke-lead", "trump"], "--bluke-lead"),
         (["--matches"], "--matches"),
         (["--against", "random"], "--against"),
         (["--reverse"], "--reverse"),

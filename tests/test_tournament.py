@@ -115,7 +115,9 @@ def test_a_tournament_as_a_user_runs_it(tmp_path: Path) -> None:
     run = python("-m", "agents.tournament", *PLAYERS, *game, "--json", "a.json", "--html", "a.html", cwd=tmp_path)
     assert (run.returncode, run.stderr) == (0, "")
     lines = run.stdout.splitlines()
-    assert lines[0].startswith("3 players, 12 tables, 20 deals of each hand size, ")
+    assert lines[0].startswith(
+        "3 contestants at 12 tables: 3 players, 20 deals of each hand size × 3 rotations, seed 2, "
+    )
     assert all(any(line.startswith(f"{number} {name}") for line in lines) for number, name in enumerate(PLAYERS, 1))
     facts = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert facts["tournament"]["players"] == PLAYERS

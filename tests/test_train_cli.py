@@ -167,6 +167,15 @@ def test_help_has_a_line_for_every_setting() -> None:
         assert re.search(rf"--{field.name} \S+ {re.escape(sentence)} \(type: ", printed), field.name
 
 
+def test_the_command_line_counts_wherever_its_file_stands(tmp_path: Path) -> None:
+    for name, text in (("a.yaml", "iterations: 7\nseed: 1\n"), ("b.yaml", "iterations: 8\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = ["--config", str(tmp_path / "a.yaml"), f"--config={tmp_path / 'b.yaml'}"]
+    for arguments in (["--seed", "3", *files], [*files, "--seed", "3"]):
+        config, _ = train.parse(arguments)
+        assert (config.iterations, config.seed) == (8, 3)
+
+
 BAD_INPUTS: dict[str, tuple[list[str], str]] = {
     "an unknown field": (["--iterationz", "3"], "--iterationz 3: did you mean iterations?"),
     "an unknown field in the file": (["--config", "field.yaml"], "did you mean iterations?"),
@@ -188,7 +197,9 @@ BAD_INPUTS: dict[str, tuple[list[str], str]] = {
     "no end": (["--sharpness", "inf"], "sharpness"),
     "a value out of range": (["--iterations", "0"], "iterations is 0, but it must be at least 1"),
     "a value out of range in the file": (["--config", "range.yaml"], "bot_share is 1.5, but it must be from 0 to 1"),
-    "too many sizes": (["--sizes_per_iteration", "13"], "sizes_per_iteration is 13, but it must be from 1 to 12"),
+    "no sizes": (["--sizes_per_iteration", "0"], "sizes_per_iteration is 0, but it must be at least 1"),
+    "nothing to decide": (["--schedule", "1"], "schedule is '1', but it must be one with hands in which there is"),
+    "hands that are too large": (["--schedule", "14"], "is 14, but it must be a whole number from 1 to 13"),
     "too few deals": (["--evaluate_deals", "2"], "evaluate_deals is 2, but it must be at least 3"),
     "16 players": (["--num_players", "16"], "num_players is 16, but it must be a whole number from 2 to 15"),
     "1 player": (["--num_players", "1"], "num_players is 1, but"),

@@ -368,13 +368,21 @@ def test_the_evaluation_is_against_bots_and_checkpoints(tmp_path: Path) -> None:
     with trainer(tmp_path / "first") as made:
         made.save()
         path = str(made.path)
-    with trainer(tmp_path / "second", evaluate_against=(path, "rule")) as made:
-        same_network, rule = made.judge(4).comparisons
+    with trainer(tmp_path / "second", evaluate_against=(path, "rule"), seed=5, initial=path) as made:
+        evaluation = made.judge(4)
+    assert evaluation is not None
+    same_network, rule = evaluation.comparisons
+    assert evaluation.plan.seed == 5
     assert [same_network.opponent, rule.opponent] == [path, "rule (version 1)"]
     assert same_network.average["over_same_seat"].interval == (0, 0)
-    with pytest.raises(ValueError, match=r"^evaluate_against is empty, but it must be one or more different players$"):
-        Trainer(TrainConfig(**(TINY | {"run_dir": str(tmp_path / "third"), "evaluate_against": ()})))
+    tables = {"run_dir": str(tmp_path / "third"), "num_players": 3}
+    with pytest.raises(
+        ValueError, match=r"^evaluate_against has a player for other tables: .*first.*this table has 3$"
+    ):
+        Trainer(TrainConfig(**(TINY | tables | {"evaluate_against": (path,)})))
     assert not (tmp_path / "third").exists()
+    with trainer(tmp_path / "third", evaluate_against=()) as made:
+        assert made.judge(4) is None
 
 
 @pytest.mark.slow

@@ -45,6 +45,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "many shards": {"shards": 8},
     "several tables": {"num_players": (3, 2)},
     "Back Alley": {**POLICY, "preset": "back_alley"},
+    "a small pack": {"preset": "mini", "sizes_per_iteration": 1, "hands_per_size": 64, "guide": 1.0},
+    "a schedule of its own": {"schedule": "3-1-3,3nt", "hands_per_size": 64, "guide": 1.0},
+    "hands of the whole pack": {"schedule": "18nt,2", "num_players": 3},
     "Back Alley by margins": {**POLICY, "preset": "back_alley", "reward": "margin", "critic_sizes": (8,), "kl": 0.1},
 }
 
@@ -248,13 +251,28 @@ def test_a_run_begins_from_a_checkpoint_and_goes_on_from_its_own(tmp_path: Path)
 def test_a_checkpoint_of_another_shape_is_no_beginning(tmp_path: Path) -> None:
     with trainer(tmp_path / "first") as made:
         made.save()
-    orders = {"suit_order": "fixed"}, {"rank_order": "fixed"}
-    for change in ({"hidden_sizes": (9,)}, {"num_players": 5}, {"critic": "points"}, *orders):
-        with pytest.raises(ValueError, match=rf"^{made.path} cannot be the initial network") as refused:
-            Trainer(TrainConfig(**(TINY | {"run_dir": str(tmp_path / "next"), "initial": str(made.path)} | change)))
-        (name,) = change
-        learned = f"it learned with {name} {made.config.to_dict()[name]!r}, so ask for the same"
-        assert str(refused.value).endswith(learned)
+    with trainer(tmp_path / "others", num_players=(3, 4)) as others:  # of the same shape
+        others.save()
+    changes: list[tuple[Path, dict[str, Any], str]] = [
+        (made.path, {"hidden_sizes": (9,)}, "hidden_sizes [8, 8]"),
+        (made.path, {"critic": "points"}, "critic 'tricks'"),
+        (made.path, {"critic_sizes": (8,)}, "critic_sizes []"),
+        (made.path, {"suit_order": "fixed"}, "suit_order 'canonical'"),
+        (made.path, {"rank_order": "fixed"}, "rank_order 'in_play'"),
+        (made.path, {"num_players": 5}, "preset 'bluke'"),
+        (made.path, {"schedule": "5"}, "preset 'bluke'"),
+        (made.path, {**POLICY, "preset": "back_alley"}, "preset 'bluke', bids 'tricks', critic 'tricks'"),
+        (
+            others.path,
+            {"num_players": 5, "hidden_sizes": (9,)},
+            "preset 'bluke', num_players [3, 4], hidden_sizes [8, 8]",
+        ),
+        (others.path, {"hidden_sizes": (9,)}, "hidden_sizes [8, 8]"),
+    ]
+    for path, change, learned in changes:
+        with pytest.raises(ValueError, match=r" cannot be the initial network: ") as refused:
+            Trainer(TrainConfig(**(TINY | {"run_dir": str(tmp_path / "next"), "initial": str(path)} | change)))
+        assert str(refused.value).endswith(f": it learned with {learned}, so ask for the same")
         assert not (tmp_path / "next").exists()
 
 

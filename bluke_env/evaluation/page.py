@@ -13,6 +13,7 @@ from bluke_env.evaluation import page_sections, page_text, plots
 from bluke_env.evaluation.files import write_text
 from bluke_env.evaluation.page_text import Facts
 from bluke_env.evaluation.report import FORMAT
+from bluke_env.rules import Rules
 from bluke_env.schedule import ScheduledHand, schedule_text
 
 
@@ -76,6 +77,7 @@ def render_page(facts: Facts) -> str:
             comparisons=page_sections.comparisons(facts),
             tournament=page_sections.tournament(facts),
             curves=page_sections.curves(facts),
+            variant=Rules.from_dict(facts["rules"]).variant_text,
             schedule=schedule_text([ScheduledHand(*hand) for hand in facts["rules"]["schedule"]]),
         )
     except (LookupError, TypeError, AttributeError, OverflowError, jinja2.UndefinedError) as error:

@@ -14,9 +14,6 @@ MIN_DEALS = 3
 _NORMAL_95 = 1.959963984540054
 """The 97.5 % point of the normal distribution."""
 
-_ROUNDING = 1e-12
-"""Errors of shares up to this one are of arithmetic alone."""
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -46,18 +43,15 @@ class Estimate:
     def share_interval(self) -> tuple[float, float]:
         """The 95 % interval of a share, from 0 to 1 at most.
 
-        Of a share that was the same in all deals the spread says nothing; there it is that of Wilson, "Probable
+        Of a share that was 0 or 1 in all deals the spread says nothing; there it is that of Wilson, "Probable
         inference, the law of succession, and statistical inference", 1927, with the deals as trials.
         """
-        if self.standard_error > _ROUNDING:
+        if self.mean not in (0, 1):
             low, high = self.interval
-        else:
-            trials, squared = self.degrees_of_freedom + 1, _NORMAL_95**2
-            middle = (self.mean + squared / (2 * trials)) / (1 + squared / trials)
-            reach = math.sqrt(self.mean * (1 - self.mean) * squared / trials + (squared / (2 * trials)) ** 2)
-            reach /= 1 + squared / trials
-            low, high = middle - reach, middle + reach
-        return max(low, 0.0), min(high, 1.0)
+            return max(low, 0.0), min(high, 1.0)
+        trials = self.degrees_of_freedom + 1
+        reach = _NORMAL_95**2 / (trials + _NORMAL_95**2)
+        return (0.0, reach) if self.mean == 0 else (1 - reach, 1.0)
 
     def __str__(self) -> str:
         return f"{self.mean:+.2f} ± {self.half_width:.2f}"
