@@ -152,6 +152,8 @@ class TrainConfig:
             _check(name, getattr(self, name), given, "a value")
             if get_origin(kind) is Literal:
                 checked_choice(name, getattr(self, name), get_args(kind))
+        if self.num_players is None:
+            object.__setattr__(self, "num_players", Rules.preset(self.preset).num_players)
         seats = self.seats
         _check(
             "num_players", self.num_players, 0 < len(set(seats)) == len(seats), "one number of seats or different ones"
@@ -230,8 +232,8 @@ class TrainConfig:
     @property
     def seats(self) -> tuple[int, ...]:
         """The numbers of seats of the tables, ascending."""
-        numbers = Rules.preset(self.preset).num_players if self.num_players is None else self.num_players
-        return tuple(sorted(numbers)) if isinstance(numbers, tuple) else (numbers,)
+        numbers = self.num_players if isinstance(self.num_players, tuple) else (self.num_players or 0,)
+        return tuple(sorted(numbers))
 
     @property
     def tables(self) -> tuple[Rules, ...]:

@@ -103,12 +103,12 @@ class Learner:
 
     def _unlike(self, data: dict[str, Any]) -> str:
         """Returns the settings of a checkpoint by which its weights have other shapes than those of the network."""
-        own, layout = self.network.heads.to_dict(), self.network.layout
+        own, layout, asked = self.network.heads.to_dict(), self.network.layout, self.config.to_dict()
         wrong = [name for name in _HEADS if data["heads"][name] != own[name]]
         learned = layout_for(tuple(Rules.from_dict(rules) for rules in data["tables"]))
         if (learned.size, learned.num_actions) != (layout.size, layout.num_actions):
-            wrong = [*_TABLES, *wrong]
-        return ", ".join(f"{name} {data['config'][name]!r}" for name in wrong if data["config"][name] is not None)
+            wrong = [*(name for name in _TABLES if data["config"][name] != asked[name]), *wrong]
+        return ", ".join(f"{name} {data['config'][name]!r}" for name in wrong)
 
     def _resume(self, data: dict[str, Any]) -> None:
         checkpoint.restore(self.network, data)

@@ -259,13 +259,13 @@ def test_a_checkpoint_of_another_shape_is_no_beginning(tmp_path: Path) -> None:
         (made.path, {"critic_sizes": (8,)}, "critic_sizes []"),
         (made.path, {"suit_order": "fixed"}, "suit_order 'canonical'"),
         (made.path, {"rank_order": "fixed"}, "rank_order 'in_play'"),
-        (made.path, {"num_players": 5}, "preset 'bluke'"),
-        (made.path, {"schedule": "5"}, "preset 'bluke'"),
+        (made.path, {"num_players": 5}, "num_players 4"),
+        (made.path, {"schedule": "5"}, "schedule None"),
         (made.path, {**POLICY, "preset": "back_alley"}, "preset 'bluke', bids 'tricks', critic 'tricks'"),
         (
             others.path,
             {"num_players": 5, "hidden_sizes": (9,)},
-            "preset 'bluke', num_players [3, 4], hidden_sizes [8, 8]",
+            "num_players [3, 4], hidden_sizes [8, 8]",
         ),
         (others.path, {"hidden_sizes": (9,)}, "hidden_sizes [8, 8]"),
     ]
