@@ -25,7 +25,7 @@ def test_there_are_some_for_four_players_one_for_two_to_six_and_one_for_back_all
     tables = {name: [rules.num_players for rules in agents.load(name).tables] for name in NAMES}
     assert tables == {
         "bluke-4p": [4],
-        "bluke-4p-224m": [4],
+        "bluke-4p-242m": [4],
         "bluke-4p-wins": [4],
         "bluke-2to6p": [2, 3, 4, 5, 6],
         "back-alley": [4],
