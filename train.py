@@ -81,6 +81,11 @@ class Trainer:
         self._next_live = self._live_after(progress.seconds)
 
     @property
+    def live_notes(self) -> tuple[str, ...]:
+        """What a reader of the live evaluations has to know."""
+        return () if self._live is None else self._live.notes
+
+    @property
     def path(self) -> Path:
         """The checkpoint of the run."""
         return self.folder / "checkpoint.pt"
@@ -321,6 +326,8 @@ def run(trainer: Trainer, resumed: dict[str, Any] | None, console: Console) -> N
         highlight=False,
         markup=False,
     )
+    for note in trainer.live_notes:
+        console.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
     if resumed is not None and config.iterations != resumed["config"]["iterations"]:
         before = f"{resumed['config']['iterations']} iterations now last {config.iterations}"
         console.print(f"schedules of {before}: the learning rate and others go back to where that puts them")

@@ -139,3 +139,10 @@ def test_the_program_tells_every_evaluation(tmp_path: Path) -> None:
     for line, lead in zip(told, leads, strict=True):
         assert f" minutes: {lead:+.2f} ± " in line
     assert told[0].endswith(" over random (version 1), the best so far")
+
+
+def test_the_program_says_who_on_the_ladder_was_made_for_other_rules(tmp_path: Path) -> None:
+    settings = LIVE | {"iterations": 1, "num_players": 4, "schedule": "1", "min_bid": 0, "live_against": ("bluke-4p",)}
+    done = python(ROOT / "train.py", *options(**settings), "--run_dir", "run", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\nnote: bluke-4p was made for min_bid 1, but here it plays with min_bid 0\n" in done.stdout
