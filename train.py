@@ -180,6 +180,23 @@ def train(trainer: Trainer, interruption: Interruption, console: Console) -> Non
                 sys.exit(128 + stop)
 
 
+def judged(trainer: Trainer, deals: int) -> Evaluation | None:
+    """Plays the network in the first process; where that fails, all processes end.
+
+    Raises:
+        AgentError: A player failed.
+    """
+    evaluation, failure = None, None
+    if trainer.ranks.is_first:
+        try:
+            evaluation = trainer.judge(deals)
+        except AgentError as error:
+            failure = error
+    if any(trainer.ranks.joined([float(failure is not None)])):
+        raise failure or AgentError("a player of the evaluation failed in the first process")
+    return evaluation
+
+
 def print_live(point: LivePoint, console: Console) -> None:
     """Prints a live evaluation, and a warning if bids have collapsed."""
     leads = ", ".join(
@@ -248,7 +265,10 @@ def parse(arguments: list[str] | None = None) -> tuple[TrainConfig, dict[str, An
             raise ValueError(
                 f"run_dir is {options.run_dir!r}, but a run is resumed in its own folder, {folder!r}: leave it out"
             )
-    config = TrainConfig.from_dict({field.name: options[field.name] for field in dataclasses.fields(TrainConfig)})
+    chosen = {field.name: options[field.name] for field in dataclasses.fields(TrainConfig)}
+    if resumed is not None:
+        _check_kept(chosen, resumed)
+    config = TrainConfig.from_dict(chosen)
     if resumed is not None:
         _check_resumable(config, resumed)
     return config, resumed
@@ -274,14 +294,19 @@ FIXED = (
 """Settings that a run keeps for good."""
 
 
-def _check_resumable(config: TrainConfig, resumed: dict[str, Any]) -> None:
-    """Refuses to go on with what the run so far was not made for, or with nothing left to do."""
+def _check_kept(chosen: dict[str, Any], resumed: dict[str, Any]) -> None:
+    """Refuses to go on with what the run so far was not made for."""
     if resumed["optimizer"] is None:
         raise ValueError("the checkpoint to resume was made for playing alone: begin a run with --initial instead")
     for name in FIXED:
-        wanted, trained = config.to_dict()[name], resumed["config"][name]
+        wanted, trained = chosen[name], resumed["config"][name]
+        wanted = list(wanted) if isinstance(wanted, tuple) else wanted
         if wanted != trained:
             raise ValueError(f"{name} is {wanted!r}, but the checkpoint to resume has {trained!r}: leave it so")
+
+
+def _check_resumable(config: TrainConfig, resumed: dict[str, Any]) -> None:
+    """Refuses to deal hands of the run so far again, or to go on with nothing left to do."""
     hands = resumed["config"]["hands_per_size"]
     if config.hands_per_size < hands:
         raise ValueError(
@@ -331,11 +356,11 @@ def run(trainer: Trainer, resumed: dict[str, Any] | None, console: Console) -> N
     if resumed is not None and config.iterations != resumed["config"]["iterations"]:
         before = f"{resumed['config']['iterations']} iterations now last {config.iterations}"
         console.print(f"schedules of {before}: the learning rate and others go back to where that puts them")
-    if resumed is None and ranks.is_first and (evaluation := trainer.judge(DEALS_BEFORE)):
+    if resumed is None and (evaluation := judged(trainer, DEALS_BEFORE)):
         print_averages(evaluation, console)
     train(trainer, interruption, console)
     interruption.stop_at_once()
-    if ranks.is_first and (evaluation := trainer.judge(config.evaluate_deals)):
+    if evaluation := judged(trainer, config.evaluate_deals):
         write_json(trainer.folder / "evaluation.json", evaluation.to_dict())
         evaluate.print_results(evaluation)
 

@@ -60,10 +60,13 @@ def members_of(setting: str, ladder: Sequence[str], rules: Rules) -> dict[str, A
         rules: Of the tables.
 
     Raises:
-        ValueError: It is empty, or has a player twice or one that cannot play by the rules.
+        ValueError: It is empty, or has a player twice, one that does not exist, or one that cannot play by the rules.
     """
     seats = Seats()
-    members = named([seats(name) for name in ladder])
+    try:
+        members = named([seats(name) for name in ladder])
+    except ValueError as error:
+        raise ValueError(f"{setting} has a player that cannot be made: {error}") from None
     if not 0 < len(members) == len(ladder):
         raise ValueError(f"{setting} is {', '.join(ladder) or 'empty'}, but it must be one or more different players")
     for name, member in members.items():

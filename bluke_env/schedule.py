@@ -123,7 +123,7 @@ def checked_schedule(schedule: Any, num_players: int, num_cards: int, teams: boo
             "(cards, no_trump) or cards alone"
         )
     most = largest_hand(num_players, num_cards, teams)
-    hands = tuple(_checked_hand(index, hand, most) for index, hand in enumerate(schedule))
+    hands = tuple(_checked_hand(index, hand, most, num_players) for index, hand in enumerate(schedule))
     if not 1 <= len(hands) <= MAX_HANDS:
         raise ValueError(f"the schedule has {len(hands)} hands, but a match has from 1 to {MAX_HANDS}")
     for index, hand in enumerate(hands):
@@ -135,9 +135,10 @@ def checked_schedule(schedule: Any, num_players: int, num_cards: int, teams: boo
     return tuple(ScheduledHand(cards, no_trump or cards * num_players == num_cards) for cards, no_trump in hands)
 
 
-def _checked_hand(index: int, hand: Any, most: int) -> ScheduledHand:
+def _checked_hand(index: int, hand: Any, most: int, num_players: int) -> ScheduledHand:
     cards, no_trump = hand if isinstance(hand, tuple | list) and len(hand) == 2 else (hand, False)
-    cards = checked_integer(f"the number of cards of hand {index}", cards, 1, most)
+    name = f"the number of cards of hand {index} of the schedule for {num_players} players"
+    cards = checked_integer(name, cards, 1, most)
     if not isinstance(no_trump, bool | np.bool_):
         raise ValueError(f"no_trump of hand {index} is {no_trump!r}, but it must be True or False")
     return ScheduledHand(cards, bool(no_trump))

@@ -77,7 +77,7 @@ schedule 2,1nt => schedule 2;1nt
 0:10 '2;1nt' in the schedule '2;1nt' cannot be read: write numbers of cards as in ...
 
 schedule 2,1nt => schedule 2,30
-0:10 the number of cards of hand 1 is 30, but it must be a whole number from 1 to 18
+0:10 the number of cards of hand 1 of the schedule for 3 players is 30, but it must be a whole number from 1 to 18
 
 schedule 2,1nt => schedule 2
 11:11 '2' stands here, where '1' of 'hand 1 of 1' is due

@@ -187,7 +187,7 @@ def test_a_run_learns_the_hands_of_its_schedule_and_its_network_plays_no_larger_
     with pytest.raises(ValueError, match=r"was trained for hands of up to 5 cards, but the table plays 13$"):
         agent.act(random_turn(Rules(num_players=3)))
     with pytest.raises(ValueError, match=r"^schedule is None, but the checkpoint to resume has '5-3': leave it so$"):
-        train._check_resumable(TrainConfig(**(TINY | {"num_players": (2, 3)})), checkpoint.read(made.path))
+        train._check_kept(TrainConfig(**(TINY | {"num_players": (2, 3)})).to_dict(), checkpoint.read(made.path))
 
 
 def rollouts(made: Trainer) -> list[Rollout]:

@@ -14,10 +14,7 @@ from bluke_env.evaluation import measure
 
 NAMES = agents.pretrained()
 
-CALLED_BLUKE_4P_THEN = {
-    "bluke-4p": {"live_against": ["rule", "bluke-4p-224m"]},
-    "bluke-4p-wins": {"initial": "bluke-4p-224m"},
-}
+CALLED_BLUKE_4P_THEN = {"bluke-4p": {"initial": "bluke-4p-113m", "live_against": ["rule", "bluke-4p-113m"]}}
 """Settings that name the `bluke-4p` before the present one."""
 
 
@@ -25,7 +22,6 @@ def test_there_are_some_for_four_players_one_for_two_to_six_and_one_for_back_all
     tables = {name: [rules.num_players for rules in agents.load(name).tables] for name in NAMES}
     assert tables == {
         "bluke-4p": [4],
-        "bluke-4p-242m": [4],
         "bluke-4p-wins": [4],
         "bluke-2to6p": [2, 3, 4, 5, 6],
         "back-alley": [4],
@@ -35,7 +31,7 @@ def test_there_are_some_for_four_players_one_for_two_to_six_and_one_for_back_all
 
 def test_together_they_are_small() -> None:
     sizes = [(agents.PRETRAINED / f"{name}.pt").stat().st_size for name in NAMES]
-    assert sum(sizes) < 6_500_000
+    assert sum(sizes) < 5_000_000
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -96,13 +96,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"schedule": [1, cards]},
-            f"the number of cards of hand 1 is {cards!r}, but it must be a whole number from 1 to 13",
+            f"the number of cards of hand 1 of the schedule for 4 players is {cards!r}, but it must be a whole number "
+            "from 1 to 13",
         )
         for cards in (0, -1, 14, "5", 5.0, True, None, (5,), (5, True, 1))
     ),
     (
         {"num_players": 15, "schedule": [4]},
-        "the number of cards of hand 0 is 4, but it must be a whole number from 1 to 3",
+        "the number of cards of hand 0 of the schedule for 15 players is 4, but it must be a whole number from 1 to 3",
     ),
     *(
         ({"schedule": [(5, no_trump)]}, f"no_trump of hand 0 is {no_trump!r}, but it must be True or False")
@@ -130,7 +131,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"num_players": 2, "num_suits": 2, "num_ranks": 4, "schedule": "6"},
-        "the number of cards of hand 0 is 6, but it must be a whole number from 1 to 5",
+        "the number of cards of hand 0 of the schedule for 2 players is 6, but it must be a whole number from 1 to 5",
     ),
     (
         {"num_players": 2, "num_ranks": 12, "schedule": "extended"},
@@ -176,8 +177,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         }.items()
     ),
     ({"schedule": "extended"}, "the schedule 'extended' exists for 2, 3, 6, 8, 9 players and the whole pack only"),
-    ({"schedule": "13-1-14"}, "the number of cards of hand 25 is 14, but it must be a whole number from 1 to 13"),
-    ({"schedule": "99"}, "the number of cards of hand 0 is 99, but it must be a whole number from 1 to 13"),
+    ({"schedule": "13-1-14"}, "the number of cards of hand 25 of the schedule for 4 players is 14, but it must be a"),
+    ({"schedule": "99"}, "the number of cards of hand 0 of the schedule for 4 players is 99, but it must be a whole"),
     ({"schedule": "1-13-1-13-1-13-1-13-1-13-1-13"}, "the schedule has 133 hands, but a match has from 1 to 127"),
     # Teams.
     *(({"teams": teams}, f"teams is {teams!r}, but it must be True or False") for teams in (0, 1, "yes", None, [0, 2])),
@@ -203,7 +204,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {**BACK_ALLEY, "num_suits": 2, "num_ranks": 5, "schedule": [3]},
-        "the number of cards of hand 0 is 3, but it must be a whole number from 1 to 2",
+        "the number of cards of hand 0 of the schedule for 4 players is 3, but it must be a whole number from 1 to 2",
     ),
     (
         {**BACK_ALLEY, "points_per_trick": 15},

@@ -329,7 +329,7 @@ def test_the_command_line_chooses_the_game(
     [
         (["--preset", "whist"], "argument --preset: invalid choice: 'whist'"),
         (["--schedule", "5-5"], "'5-5' in the schedule '5-5' cannot be read: write numbers of cards as in '13-1-13'"),
-        (["--schedule", "14"], "the number of cards of hand 0 is 14, but it must be a whole number from 1 to 13"),
+        (["--schedule", "14"], "the number of cards of hand 0 of the schedule for 4 players is 14, but it must be"),
         (["--schedule", "extended"], "the schedule 'extended' exists for 2, 3, 6, 8, 9 players"),
         (["--preset", "back_alley", "--num-players", "3"], "teams are two pairs of partners, so num_players must be 4"),
         (["--preset", "back_alley", "--min-bid", "1"], "min_bid is 1, but with teams it must be 0"),

@@ -131,6 +131,7 @@ def test_a_checkpoint_brings_the_settings_and_the_folder_of_its_run(finished: tu
         ("seed", "5", "seed is 5, but the checkpoint to resume has 0: leave it so"),
         ("min_bid", "0", "min_bid is 0, but the checkpoint to resume has 1: leave it so"),
         ("rank_order", "fixed", "rank_order is 'fixed', but the checkpoint to resume has 'in_play': leave it so"),
+        ("initial", "bluke-4p", "initial is 'bluke-4p', but the checkpoint to resume has None: leave it so"),
         ("plays_on", "rule", "plays_on is 'rule', but the checkpoint to resume has 'learned': leave it so"),
         ("iterations", "1", "iterations is 1, but the run has already done [35]: ask for more"),
         ("run_dir", "elsewhere", "run_dir is 'elsewhere', but a run is resumed in its own folder, .*: leave it out"),
@@ -170,13 +171,21 @@ def test_help_has_a_line_for_every_setting() -> None:
 def test_the_command_line_counts_wherever_its_file_stands(tmp_path: Path) -> None:
     for name, text in (("a.yaml", "iterations: 7\nseed: 1\n"), ("b.yaml", "iterations: 8\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    files = ["--config", str(tmp_path / "a.yaml"), f"--config={tmp_path / 'b.yaml'}"]
-    for arguments in (["--seed", "3", *files], [*files, "--seed", "3"]):
-        config, _ = train.parse(arguments)
-        assert (config.iterations, config.seed) == (8, 3)
+    a, b = (str(tmp_path / name) for name in ("a.yaml", "b.yaml"))
+    for files in (["--config", a, "--config", b], ["--config", a, f"--config={b}"], [f"--config={a}", "--config", b]):
+        for arguments in (["--seed", "3", *files], [*files, "--seed", "3"]):
+            config, _ = train.parse(arguments)
+            assert (config.iterations, config.seed) == (8, 3)
+    assert train.parse(["--seed", "3", f"--config={a}"])[0].seed == 3
 
 
 BAD_INPUTS: dict[str, tuple[list[str], str]] = {
+    "no such file": (["--config", "nope.yaml"], "config: there is no file "),
+    "a schedule for none of the tables": (
+        ["--num_players", "[4,15]", "--schedule", "9"],
+        "the schedule for 15 players",
+    ),
+    "no such opponent": (["--evaluate_against", "[nobody]"], "evaluate_against has a player that cannot be made: "),
     "an unknown field": (["--iterationz", "3"], "--iterationz 3: did you mean iterations?"),
     "an unknown field in the file": (["--config", "field.yaml"], "did you mean iterations?"),
     "a field with hyphens": (["--final-guide", "1"], "--final-guide 1: did you mean final_guide?"),
@@ -189,7 +198,7 @@ BAD_INPUTS: dict[str, tuple[list[str], str]] = {
     "a wrong type in the file": (["--config", "type.yaml"], "iterations is many, but it must be a whole number"),
     "a word for a number": (["--guide", "much"], "guide is much, but it must be a number"),
     "a list of wrong things": (["--hidden_sizes", "[wide]"], "hidden_sizes has wide, but it must be a list of whole"),
-    "a list for a text": (["--config", "text.yaml"], "initial is ['bluke-4p'], but it must be text"),
+    "a list for a text": (["--config", "text.yaml"], "initial is ['bluke-4p'], but it must be text, in a YAML"),
     "a list without brackets": (["--hidden_sizes", "64,64"], "hidden_sizes has 64,64, but it must be a list of whole"),
     "a word for a list": (["--evaluate_against", "rule"], "has rule, but it must be a list of players, such as [ran"),
     "tables of many seats": (["--num_players", "[2,many]"], "but it must be a whole number or a list of them, such"),
