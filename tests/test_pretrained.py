@@ -14,8 +14,11 @@ from bluke_env.evaluation import measure
 
 NAMES = agents.pretrained()
 
-CALLED_BLUKE_4P_THEN = {"bluke-4p": {"initial": "bluke-4p-113m", "live_against": ["rule", "bluke-4p-113m"]}}
-"""Settings that name the `bluke-4p` before the present one."""
+RENAMED_SINCE: dict[str, dict] = {
+    "bluke-4p": {"initial": "bluke-4p-113m", "live_against": ["rule", "bluke-4p-113m"]},
+    "bluke-4p-wins": {"initial": "bluke-4p"},
+}
+"""Settings with names of networks that have others now."""
 
 
 def test_there_are_some_for_four_players_one_for_two_to_six_and_one_for_back_alley() -> None:
@@ -39,7 +42,7 @@ def test_each_has_a_card(name: str) -> None:
     card = (agents.PRETRAINED / f"{name}.md").read_text("utf-8")
     assert card.startswith(f"# {name}\n")
     made, processes = checkpoint.read(agents.PRETRAINED / f"{name}.pt")["config"], 2 if "torchrun" in card else 1
-    made |= CALLED_BLUKE_4P_THEN.get(name, {})
+    made |= RENAMED_SINCE.get(name, {})
     assert command_of(TrainConfig.from_dict(made), processes) in card
     assert card.count("python -m agents.evaluate") == card.count("(final)"), "every result has its command"
     assert "(final)" in card, "results are on deals that nothing was chosen by"

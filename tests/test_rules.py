@@ -226,7 +226,7 @@ def test_wrong_arguments_get_one_sentence(wrong: dict[str, Any], sentence: str) 
 
 
 def test_wrong_changes_of_valid_rules_are_refused_too() -> None:
-    with pytest.raises(ValueError, match="cards of hand 0 is 13"):
+    with pytest.raises(ValueError, match="cards of hand 0 of the schedule for 5 players is 13"):
         replace(Rules(), num_players=5)
     with pytest.raises(ValueError, match="cards of a hand is 14"):
         Rules().hands_of(14)
