@@ -78,6 +78,9 @@ def test_python(
 # Commands: all of them are run, made short by more options, except those that a rule below says are not.
 
 SHORT_RUN = ["--iterations", "2", "--sizes_per_iteration", "2", "--hands_per_size", "8", "--hidden_sizes", "[8]"]
+FRESH = ["--initial", "null"]
+"""A short run has another shape than the shipped networks."""
+
 SHORT_EVALUATION = ["--evaluate_deals", "3", "--evaluate_against", "[random]", "--device", "cpu"]
 QUICK_RATES = ["--seconds", "0.05", "--repeats", "1"]
 
@@ -108,10 +111,9 @@ def shortened(command: str) -> list[str] | None:
         case "python", ["train.py", *arguments] if "--resume" in arguments:
             return [*words, "--iterations", "3", *SHORT_EVALUATION]
         case "python", ["train.py", *_]:
-            return [*words, *SHORT_RUN, *SHORT_EVALUATION]
+            return [*words, *SHORT_RUN, *SHORT_EVALUATION, *FRESH]
         case "torchrun", ["--nproc-per-node", "2", "train.py", *arguments]:
-            fresh = ["--initial", "null"]  # the short run has another shape than the shipped networks
-            return ["train.py", *arguments, *SHORT_RUN, *SHORT_EVALUATION, *fresh]  # tests/test_ranks.py runs two
+            return ["train.py", *arguments, *SHORT_RUN, *SHORT_EVALUATION, *FRESH]  # tests/test_ranks.py runs two
         case "torchrun", ["--nproc-per-node", "2", "-m", "agents.evaluate", *_]:
             return None  # tests/test_evaluate_runs.py runs it
         case "python", ["-m", "agents.evaluate", *_] if "--task" in words:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from evaluation_runs import TORCHRUN
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 from tiny_runs import ROOT, environment, options, python, trainer, without, without_notice
 
@@ -298,6 +299,32 @@ def test_without_the_train_extra_it_says_what_to_install(package: str, tmp_path:
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (f'train.py needs {package}, which comes with the train extra: pip install -e ".[train]"\n')
+
+
+FAILING = """
+class Failing:
+    name = "failing"
+
+    def reset(self, num_games, seed):
+        pass
+
+    def act(self, turn):
+        raise RuntimeError("out of cards")
+
+def make(*_):
+    return Failing()
+"""
+
+
+@pytest.mark.parametrize("program", [(), pytest.param(TORCHRUN, marks=pytest.mark.slow)], ids=["one", "two"])
+def test_a_player_that_fails_ends_the_run_in_a_sentence(program: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "fail.py").write_text(FAILING, encoding="utf-8")
+    settings = QUICK | {"evaluate_against": ("fail:make",), "run_dir": "run"}
+    done = python(*program, SCRIPT, *options(**settings), cwd=tmp_path, blocked=tmp_path)  # finds fail.py there
+    assert done.returncode == 1
+    assert "RuntimeError: out of cards" in done.stderr
+    assert len(re.findall(r"^train\.py: \S*fail\S* raised .*$", done.stderr, re.MULTILINE)) == 1
+    assert "Connection closed" not in done.stderr
 
 
 # Stopping a run.
