@@ -15,7 +15,7 @@ from agents.logs import CURVE, Row, rows_until, write_rows
 from agents.options import Seats
 from bluke_env import Agent, Rules
 from bluke_env.evaluation import Comparison, Pairing, Plan
-from bluke_env.evaluation.duplicate import check_fits, foreign_rules
+from bluke_env.evaluation.duplicate import check_fits, foreign_notes
 from bluke_env.evaluation.evaluate import Share, played
 from bluke_env.evaluation.lineups import Table
 from bluke_env.evaluation.measure import Participant, compared, named
@@ -117,8 +117,7 @@ class LiveEvaluation:
         done_decisions: int = 0,
     ) -> None:
         self._members = members_of("live_against", ladder, rules)
-        members = self._members.items()
-        self.notes = tuple(note for name, member in members if (note := foreign_rules(rules, name, member)))
+        self.notes = foreign_notes(rules, self._members)
         tables = tuple((name,) * len(rules.sides) for name in self._members)
         self._plan = Plan(rules, tables, tuple(scheduled_times(rules)), deals, SEED)
         self._baselines: Results = {}

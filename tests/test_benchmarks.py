@@ -65,7 +65,7 @@ def test_cards_tried_in_hindsight_are_measured_with_both_ways_of_playing_on(tmp_
 @pytest.mark.parametrize("module", ["benchmarks.engine", "benchmarks.peers"])
 def test_what_is_not_installed_is_named_and_left_out(module: str, tmp_path: Path) -> None:
     blocked = without(tmp_path / "blocked", "pyspiel", "open_spiel", "pygame")
-    done = python("-m", module, *QUICK, "--json", tmp_path / "rates.json", blocked=blocked)
+    done = python("-m", module, *QUICK, "--json", tmp_path / "rates.json", on_path=blocked)
     assert (done.returncode, done.stderr) == (0, "")
     for name in PEERS:
         assert f'{name}: not installed: pip install -e ".[bench]" (No module named ' in done.stdout
@@ -78,7 +78,7 @@ def test_training_is_measured_with_one_process_and_with_two(tmp_path: Path) -> N
     config, path = tmp_path / "tiny.yaml", tmp_path / "rates.json"
     config.write_text(json.dumps(TINY | {"run_dir": str(tmp_path / "runs")}), encoding="utf-8")  # which is YAML too
     blocked = without(tmp_path / "blocked", "sb3_contrib")
-    done = python("-m", "benchmarks.training", *QUICK, "--config", config, "--json", path, blocked=blocked)
+    done = python("-m", "benchmarks.training", *QUICK, "--config", config, "--json", path, on_path=blocked)
     assert (done.returncode, done.stderr) == (0, "")
     facts, names = report(path), ["1 process, float32", "2 processes, float32"]
     check_rates(facts["rates"])

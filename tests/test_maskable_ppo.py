@@ -70,7 +70,7 @@ def test_a_rate_is_measured_and_the_threads_are_given_back() -> None:
 
 
 def test_that_it_is_not_installed_is_said_in_one_line(tmp_path: Path) -> None:
-    done = python("-m", "benchmarks.maskable_ppo", blocked=without(tmp_path / "blocked", "sb3_contrib"))
+    done = python("-m", "benchmarks.maskable_ppo", on_path=without(tmp_path / "blocked", "sb3_contrib"))
     assert (done.returncode, done.stdout) == (1, "")
     wanted = "MaskablePPO: not installed: pip install -e \".[bench]\" (No module named 'sb3_contrib')\n"
     assert done.stderr == wanted

@@ -181,12 +181,10 @@ def test_the_command_line_counts_wherever_its_file_stands(tmp_path: Path) -> Non
 
 
 BAD_INPUTS: dict[str, tuple[list[str], str]] = {
-    "no such file": (["--config", "nope.yaml"], "config: there is no file "),
     "a schedule for none of the tables": (
         ["--num_players", "[4,15]", "--schedule", "9"],
         "the schedule for 15 players",
     ),
-    "no such opponent": (["--evaluate_against", "[nobody]"], "evaluate_against has a player that cannot be made: "),
     "an unknown field": (["--iterationz", "3"], "--iterationz 3: did you mean iterations?"),
     "an unknown field in the file": (["--config", "field.yaml"], "did you mean iterations?"),
     "a field with hyphens": (["--final-guide", "1"], "--final-guide 1: did you mean final_guide?"),
@@ -216,10 +214,18 @@ BAD_INPUTS: dict[str, tuple[list[str], str]] = {
     "a lowest bid of 2": (["--min_bid", "2"], "min_bid is 2, but"),
     "an unknown choice": (["--bluke_lead", "suit"], "bluke_lead is suit, but it must be one of none, trump"),
     "an unknown bot": (["--bot", "nobody"], "there is no bot 'nobody': the bots are random, rule"),
-    "an unknown opponent": (["--evaluate_against", "[random,nobody]"], "there is no bot 'nobody'"),
+    "an unknown opponent": (
+        ["--evaluate_against", "[random,nobody]"],
+        "evaluate_against has a player that cannot be made: there is no bot 'nobody'",
+    ),
     "a device that is not there": (["--device", "cuda:77"], "device is 'cuda:77', which this machine does not have"),
     "no device": (["--device", "abacus"], "device is 'abacus', which this machine does not have"),
-    "a missing file": (["--config", "missing.yaml"], "missing.yaml"),
+    "a missing file": (["--config", "missing.yaml"], "config: there is no file "),
+    "an empty file": (["--config", "nothing.yaml"], "config: the file is empty or no YAML file of settings"),
+    "a number for a text": (
+        ["--config", "number.yaml"],
+        "schedule is 5, but it must be text, in a YAML file in quotes",
+    ),
     "a file that is no YAML": (["--config", "broken.yaml"], "config"),
     "a file without settings": (["--config", "list.yaml"], "config"),
     "a missing checkpoint": (["--resume", "missing.pt"], "there is no checkpoint at missing.pt"),
@@ -238,6 +244,8 @@ def folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "range.yaml": "bot_share: 1.5\n",
         "empty.yaml": "guide: null\n",
         "text.yaml": "initial: [bluke-4p]\n",
+        "nothing.yaml": "",
+        "number.yaml": "schedule: 5\n",
         "broken.yaml": "iterations: [3\n",
         "list.yaml": "- iterations\n- 3\n",
         "damaged.pt": "PK",
@@ -295,7 +303,7 @@ def test_bad_input_ends_the_program_with_code_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["torch", "jsonargparse", "rich", "tensorboard"])
 def test_without_the_train_extra_it_says_what_to_install(package: str, tmp_path: Path) -> None:
-    done = python(SCRIPT, "--help", cwd=tmp_path, blocked=without(tmp_path / "blocked", package))
+    done = python(SCRIPT, "--help", cwd=tmp_path, on_path=without(tmp_path / "blocked", package))
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (f'train.py needs {package}, which comes with the train extra: pip install -e ".[train]"\n')
@@ -320,7 +328,7 @@ def make(*_):
 def test_a_player_that_fails_ends_the_run_in_a_sentence(program: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "fail.py").write_text(FAILING, encoding="utf-8")
     settings = QUICK | {"evaluate_against": ("fail:make",), "run_dir": "run"}
-    done = python(*program, SCRIPT, *options(**settings), cwd=tmp_path, blocked=tmp_path)  # finds fail.py there
+    done = python(*program, SCRIPT, *options(**settings), cwd=tmp_path, on_path=tmp_path)
     assert done.returncode == 1
     assert "RuntimeError: out of cards" in done.stderr
     assert len(re.findall(r"^train\.py: \S*fail\S* raised .*$", done.stderr, re.MULTILINE)) == 1

@@ -132,13 +132,13 @@ def same(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
 
 
 def python(
-    *arguments: object, cwd: Path = ROOT, blocked: Path | None = None, timeout: float = 600
+    *arguments: object, cwd: Path = ROOT, on_path: Path | None = None, timeout: float = 600
 ) -> subprocess.CompletedProcess[str]:
-    """Runs Python as a user does, with the project at hand; `blocked` is a folder made by `without`."""
+    """Runs Python as a user does, with the project at hand; `on_path` is imported from first, see `without`."""
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=cwd,
-        env=environment(blocked),
+        env=environment(on_path),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -153,8 +153,8 @@ def without_notice(errors: str) -> str:
     return re.sub(r"^bluke_env: compiling .*\n", "", errors, flags=re.M)
 
 
-def environment(blocked: Path | None = None) -> dict[str, str]:
-    paths = [str(path) for path in (blocked, ROOT) if path is not None]
+def environment(on_path: Path | None = None) -> dict[str, str]:
+    paths = [str(path) for path in (on_path, ROOT) if path is not None]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
 
 

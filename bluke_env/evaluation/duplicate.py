@@ -190,6 +190,11 @@ def check_fits(rules: Rules, name: str, agent: Agent) -> None:
             )
 
 
+def foreign_notes(rules: Rules, agents: Mapping[str, Agent]) -> tuple[str, ...]:
+    """Returns a sentence for each agent that can play by these rules but was made for others; see `foreign_rules`."""
+    return tuple(note for name, agent in agents.items() if (note := foreign_rules(rules, name, agent)))
+
+
 def foreign_rules(rules: Rules, name: str, agent: Agent) -> str | None:
     """Returns a sentence about what an agent that can play by these rules was made for instead, None if for them.
 

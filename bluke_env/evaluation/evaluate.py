@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from bluke_env.evaluation.diagnostics import diagnose
-from bluke_env.evaluation.duplicate import GAMES_AT_ONCE, DuplicateResult, check_fits, foreign_rules
+from bluke_env.evaluation.duplicate import GAMES_AT_ONCE, DuplicateResult, check_fits, foreign_notes
 from bluke_env.evaluation.lineups import Table
 from bluke_env.evaluation.measure import Pairing, Participant, compared, own_places
 from bluke_env.evaluation.oracle import losses_facts, oracle_losses
@@ -116,7 +116,7 @@ def evaluation_of(
         if losses and pairing in losses:
             facts["losses"] = losses[pairing]
         comparisons.append(replace(comparison, diagnostics=facts))
-    notes = tuple(note for name in plan.names if (note := foreign_rules(plan.rules, name, seat(name))))
+    notes = foreign_notes(plan.rules, {name: seat(name) for name in plan.names})
     return Evaluation(plan, tuple(who.values()), tuple(comparisons), seconds, notes)
 
 
