@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 import time
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -109,7 +108,7 @@ class Learner:
         learned = layout_for(tuple(Rules.from_dict(rules) for rules in data["tables"]))
         if (learned.size, learned.num_actions) != (layout.size, layout.num_actions):
             wrong = [*(name for name in _TABLES if data["config"][name] != asked[name]), *wrong]
-        return ", ".join(f"{name} {json.dumps(data['config'][name])}" for name in wrong)
+        return ", ".join(f"{name} {data['config'][name]!r}" for name in wrong)
 
     def _resume(self, data: dict[str, Any]) -> None:
         checkpoint.restore(self.network, data)
